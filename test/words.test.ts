@@ -5,18 +5,43 @@ import { expect, test } from "vitest";
 const banned =
   /\b(who(m|se)?ever|somebody|nobody|anybody|everybody|anew|meanwhile|besides|of which|boss|helpers?|hire[sd]?|digger|clerk|mill|miller|Odo)\b/gi;
 
-/** A reader decides on the first screen whether to go on. */
-const linesOfScreen = 40;
+const maxWordsOfCell = 15;
+const linesBeforeCode = 10;
+const pages = ["CONTRIBUTING.md", ...globSync("docs/**/*.md").toSorted()];
 
-const firstScreen = (path: string): string =>
-  readFileSync(path, "utf8").split("\n").slice(0, linesOfScreen).join("\n");
+/** The text of a page without code, addresses of links, and names of test cases. */
+const proseOf = (path: string): string =>
+  readFileSync(path, "utf8")
+    .replaceAll(/^```[\s\S]*?^```$/gm, "")
+    .replaceAll(/`[^`\n]*`/g, "x")
+    .replaceAll(/\]\([^)\s]*\)/g, "]")
+    .replaceAll(/^ *- (?:Case|engine|store|x): .*$/gm, "");
 
-test.each(globSync("docs/guide/**/*.md").toSorted())("the first screen of %s is in plain words", (path) => {
-  expect(firstScreen(path).match(banned) ?? []).toEqual([]);
-  expect(firstScreen(path)).not.toMatch(/^For /m);
+/** The cells of all tables of a page. */
+const cellsOf = (path: string): readonly string[] =>
+  proseOf(path)
+    .split("\n")
+    .filter((line) => /^\|.*\|$/.test(line))
+    .flatMap((line) => line.slice(1, -1).split(/(?<!\\)\|/));
+
+const countWords = (text: string): number => text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+
+test.each(pages)("%s is in plain words, without long cells", (path) => {
+  expect(proseOf(path).match(banned) ?? []).toEqual([]);
+  expect(cellsOf(path).filter((cell) => countWords(cell) > maxWordsOfCell)).toEqual([]);
 });
 
-test.each(["docs/README.md", "template/README.md", "template/agents.ts", "template/model.ts"])(
+test.each(globSync("docs/guide/**/*.md").toSorted())(
+  "%s begins with what its reader can do, and with code",
+  (path) => {
+    const page = readFileSync(path, "utf8");
+    expect(page).toMatch(/^# .+\n\nAfter this page[, ]/);
+    expect(page.split("\n").slice(0, linesBeforeCode).join("\n")).toContain("\n```");
+    expect(proseOf(path)).not.toMatch(/^For who/m);
+  },
+);
+
+test.each(["template/README.md", "template/agents.ts", "template/model.ts"])(
   "%s is in plain words",
   (path) => {
     expect(readFileSync(path, "utf8").match(banned) ?? []).toEqual([]);
