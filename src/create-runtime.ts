@@ -38,7 +38,7 @@ const logToStderr: FailureLog = ({ agent, run, diagnostic }) => {
   process.stderr.write(`agent ${agent} (run ${run}): ${diagnosticText(shown)}\n`);
 };
 
-/** As many as the local engine keeps. */
+/** Maximum number of finished trees, as in the local engine. */
 const maxFinishedTrees = 1_000;
 
 /** Creates a runtime for these agents. @throws ProgramError that lists all mistakes; Error on a platform that is not supported. */

@@ -1,24 +1,26 @@
 /*
- * Shapes of JSON values that come back from storage. A shape only looks: a value that has it is used as it is, and of any
- * other value nothing is used.
+ * Shapes of JSON values from storage. A shape only checks: a valid value is used unchanged, and an invalid one is not
+ * used at all.
  *
- * 1. An object is closed: a field that its type does not have is a problem, whatever it holds.
- * 2. A problem names places by field names of the type, never by content.
+ * 1. An object is closed: a field that its type does not have is a problem, with any value.
+ * 2. A problem names positions by field names of the type, never by content.
  */
 
-/** A look at a value. */
+/** A check of a value. */
 interface Look {
-  /** Returns the place and kind of the first problem, such as `.turns is no count`. Null: the value has the shape. */
+  /**
+   * Returns the position and kind of the first problem, such as `.turns is no count`. Null: the value has the shape.
+   */
   readonly find: (value: unknown) => string | null;
-  /** The looks at the fields of an object. */
+  /** The checks of the fields of an object. */
   readonly fields?: ReadonlyMap<string, Look>;
-  /** Whether an object has no other fields. */
+  /** Whether further fields are a problem. */
   readonly isClosed?: boolean;
   /** Set for a field that may be absent. */
   readonly isOptional?: true;
 }
 
-/** A shape of JSON values: those of the type `T`. */
+/** A shape of JSON values of the type `T`. */
 export interface Shape<T> extends Look {
   /** Invariant: a shape that lacks a case of the type, or has one too many, does not compile. */
   readonly type?: (value: T) => T;
@@ -43,7 +45,7 @@ const shapeOf = <T>(kind: string, is: (value: unknown) => boolean): Shape<T> => 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns the shape of an object that has these fields, and others as `isClosed` says. */
+/** Returns the shape of an object with these fields. `isClosed`: whether further fields are a problem. */
 function objectShape<T>(fields: FieldShapes<T>, isClosed: boolean): Shape<T> {
   return shapeOfFields(new Map(Object.entries<Look>(fields)), isClosed);
 }
@@ -78,7 +80,7 @@ function compactShape({ find, fields, isClosed = true }: Look, defaults: object)
   return shapeOfFields(new Map(shapes), isClosed);
 }
 
-/** The members of a union whose tag may be a text. */
+/** The members of a union whose tag may have this value. */
 type Case<T, Tag extends keyof T, Name> = T extends unknown ? (Name extends T[Tag] ? T : never) : never;
 
 /** Returns the shape of a text. */
@@ -88,7 +90,7 @@ const text = <T extends string = string>(): Shape<T> => shapeOf("text", (value) 
 export const Shape = {
   text,
   number: shapeOf<number>("number", Number.isFinite),
-  /** Whole numbers from 0. */
+  /** Integers from 0. */
   count: shapeOf<number>("count", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
   boolean: shapeOf<boolean>("boolean", (value) => typeof value === "boolean"),
   true: shapeOf<true>("true", (value) => value === true),
@@ -97,13 +99,13 @@ export const Shape = {
   textLike: <T extends string>(kind: string, is: (value: string) => boolean): Shape<T> =>
     shapeOf(kind, (value) => typeof value === "string" && is(value)),
 
-  /** Returns the shape of anything, for content that nothing here reads. */
+  /** Returns the shape of anything, for content that is never read here. */
   any: <T>(): Shape<T> => ({ find: () => null }),
 
-  /** Returns the shape of an object with any fields, for content that nothing here reads. */
+  /** Returns the shape of an object with any fields, for content that is never read here. */
   anyObject: <T extends object>(): Shape<T> => shapeOf("object", isObject),
 
-  /** Returns the shape of one of these texts. Each text of the type has to be named. */
+  /** Returns the shape of one of these texts. Every text of the type must be named. */
   oneOf: <const T extends readonly string[]>(...values: T): Shape<T[number]> =>
     shapeOf("known word", (value) => values.some((known) => known === value)),
 
@@ -141,7 +143,7 @@ export const Shape = {
     };
   },
 
-  /** Returns the shape of an object with any names. The names may be content, so a problem does not tell them. */
+  /** Returns the shape of an object with any names. The names may be content, so a problem does not include them. */
   map: <Key extends PropertyKey, T>(item: Shape<T>): Shape<Readonly<Record<Key, T>>> => ({
     find: (value) => {
       if (!isObject(value)) return " is no object";
@@ -153,19 +155,19 @@ export const Shape = {
     },
   }),
 
-  /** Returns the shape of an object that has no other fields than these. */
+  /** Returns the shape of an object with exactly these fields. */
   object: <T>(fields: FieldShapes<T>): Shape<T> => objectShape(fields, true),
 
-  /** Returns the shape of an object that a program made: fields that are not known are left alone. */
+  /** Returns the shape of an object that a program created: unknown fields are ignored. */
   open: <T>(fields: FieldShapes<T>): Shape<T> => objectShape(fields, false),
 
   /**
-   * Returns the shape of an object of which fields with a default were left out when it was stored. Nested objects of the
-   * defaults may lack fields, too.
+   * Returns the shape of an object that is stored without the fields that have their default value, including nested
+   * objects.
    */
   compact: (shape: Look, defaults: object): Shape<unknown> => compactShape(shape, defaults),
 
-  /** Returns the shape of one of several objects, told apart by the text of a field. */
+  /** Returns the shape of one of several objects, distinguished by the text of a field. */
   tagged: <T, Tag extends keyof T & string>(
     tag: Tag,
     cases: { readonly [Name in T[Tag] & string]: Shape<Case<T, Tag, Name>> },

@@ -35,7 +35,7 @@ export const longestPiece = 64_000;
 /** Approximate size of a piece without its text. */
 const placeSize = 200;
 
-/** The size of a piece's update, in characters. */
+/** Returns the size of a piece's update, in characters. */
 export const sizeOfUpdate = ({ update }: Pick<RunDelta, "update">): number =>
   update ? JSON.stringify(update).length : 0;
 

@@ -29,7 +29,7 @@ export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Tas
   readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
   /** The agents that it hands the conversation to. They are part of every program that the agent is part of. */
   readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
-  /** The way in which it leads its workers. They are part of every program that the agent is part of. */
+  /** The architecture that leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
   /** Maximum restarts of a crashed run of this agent. Default: the runtime's. */
   readonly maxRestarts?: number | undefined;
@@ -54,9 +54,12 @@ export interface AgentPolicy {
   readonly compaction?: CompactionPolicy | false | undefined;
   /** Source of the messages before a turn. Default: the store. */
   readonly history?: HistoryProvider | undefined;
-  /** State that its model is shown last in every call of a turn, and that is kept nowhere. Default: none. */
+  /** State that its model is shown last in every call of a turn. It is not stored. Default: none. */
   readonly ephemeral?: readonly EphemeralSource[] | undefined;
-  /** The sections of its system prompt. With any list, also an empty one, come the hint of the channel and the footer. */
+  /**
+   * The sections of its system prompt. With any list, even an empty one, the prompt also has the channel's hint and the
+   * footer.
+   */
   readonly sections?: readonly PromptSection[] | undefined;
   /** Called with every turn of a kept conversation, once it is saved. */
   readonly onSaved?: readonly SavedTurnHandler[] | undefined;

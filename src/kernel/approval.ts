@@ -66,7 +66,7 @@ export interface ApprovalAnswer {
 
 /** Readers of {@link ApprovalAnswer}. */
 export const ApprovalAnswer = {
-  /** Finds why a decision does not settle what was asked; null: it does. */
+  /** Returns the reason why a decision does not settle the request. Null: it does. */
   findProblem: (
     { asks, arguments: question }: Pick<ApprovalRequest, "asks" | "arguments">,
     { decision, arguments: given }: Pick<ApprovalDecision, "decision" | "arguments">,
@@ -115,7 +115,7 @@ export class ApprovalRefusedError extends ReeveError {
     | "no-arguments"
     /** A question was approved without an answer. */
     | "no-answer"
-    /** An answer does not fit the choices or the form of its question. */
+    /** The answer does not match the choices or the form of its question. */
     | "wrong-answer";
   /** The problem of an answer. Absent: the reason says it. */
   readonly problem: string | undefined;

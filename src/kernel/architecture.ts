@@ -71,7 +71,7 @@ export interface ThinkOptions<Answer = string> {
   readonly schema?: StandardSchemaV1<unknown, Answer>;
   /** Default: the agent's instructions. */
   readonly instructions?: string;
-  /** Whether the conversation before this turn is sent. Default false. */
+  /** Whether the conversation before this turn is sent. Default: false. */
   readonly history?: boolean;
 }
 
@@ -80,12 +80,12 @@ export interface ThinkOptions<Answer = string> {
  */
 export interface StrategyDeps {
   readonly ctx: RunContext;
-  /** The leader's model; null: it has none. */
+  /** The leader's model. Null: it has none. */
   readonly model: Model | null;
   /** The leader's tools, including those of the architecture. */
   readonly tools: readonly Tool[];
   readonly scope: RunScope | null;
-  /** The limit of the leader's own turns; null: none. */
+  /** The limit of the leader's own turns. Null: none. */
   readonly maxTurns: number | null;
   /**
    * Spawns a worker and waits for its answer. If no slot is free, the spawn waits in the queue. @throws
@@ -114,7 +114,7 @@ export interface Architecture {
   readonly name: string;
   /** Workers by role; none if the leader works alone. */
   declaredWorkers(): Readonly<Record<string, Hireable<unknown>>>;
-  /** Whether the leader's own model is called. Default false. */
+  /** Whether the leader's own model is called. Default: false. */
   readonly needsModel?: boolean | undefined;
   /** The parts that it is made of, in order: for pictures. Default: its workers. */
   readonly steps?:

@@ -28,7 +28,7 @@ export interface CacheLimits {
 
 /** Answers that may be given again, shared by all workers. May forget any of them at any time. */
 export interface CacheStore {
-  /** Undefined: it is not there, expired, or was erased with its tree. */
+  /** Returns an entry. Undefined: it is absent, expired, or was erased with its tree. */
   get(partition: Partition, key: string, now: number): Promise<CacheEntry | undefined>;
   /**
    * Keeps an entry, in place of one with the same key. Removes entries of the tenant that have expired by then, and the

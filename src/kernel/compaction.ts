@@ -14,11 +14,14 @@ export interface CompactionStrategy {
 /** The way an agent keeps its prompts within the context of its model. */
 export interface CompactionPolicy {
   /**
-   * Tokens of the model's context that stay free: a turn that ends with fewer free is followed by a compaction. Default
-   * 8,192, or a quarter of the context if that is less.
+   * Tokens of the model's context that stay free: a turn that ends with fewer free is followed by a compaction.
+   * Default: 8,192, or a quarter of the context if that is less.
    */
   readonly reserve?: number | undefined;
-  /** Tokens of the newest messages that are not summed up. Default 16,384, or a quarter of the context if that is less. */
+  /**
+   * Tokens of the newest messages that are not summarized. Default: 16,384, or a quarter of the context if that is
+   * less.
+   */
   readonly keepRecent?: number | undefined;
   /** The model that writes summaries. Default: the agent's. */
   readonly model?: Model | undefined;
@@ -41,7 +44,7 @@ export interface CompactionRequest {
 
 /** The result of a compaction. */
 export interface Compaction {
-  /** The entry of the conversation that holds the summary; null where no conversation is kept. */
+  /** The entry of the conversation that holds the summary. Null if no conversation is kept. */
   readonly entryId: EntryId | null;
   readonly summary: string;
   /**
@@ -57,7 +60,7 @@ export interface HistoryRequest {
     readonly userId: UserId | null;
     readonly tenantId: TenantId | null;
   };
-  /** The entry that the turn follows; null: none. */
+  /** The entry that the turn follows. Null: none. */
   readonly at: EntryId | null;
   /** The most tokens that are worth reading. Absent: no limit is known. */
   readonly maxTokens?: number | undefined;

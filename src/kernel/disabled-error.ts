@@ -6,7 +6,7 @@ export class DisabledError extends ReeveError {
   readonly what: "tenant" | "agent" | "tool";
   /** The tenant's id, or the name of the agent or tool. */
   readonly id: string;
-  /** The reason that was given; null: none. */
+  /** The reason of the switch. Null: none. */
   readonly reason: string | null;
 
   constructor({

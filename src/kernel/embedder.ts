@@ -12,7 +12,7 @@ export interface Embedder {
   readonly dimensions: number;
   /** Null: nothing is charged. */
   readonly price: Price | null;
-  /** One vector for each text, in the same order. */
+  /** Returns one vector for each text, in the same order. */
   embed(texts: readonly string[], options: { readonly signal: AbortSignal }): Promise<Embeddings>;
 }
 
@@ -51,7 +51,7 @@ export interface VectorQuery {
 export interface VectorStore {
   /** Stores vectors. Replaces those of the same item and embedder. */
   put(partition: Partition, owner: MemoryOwner, vectors: readonly MemoryVector[]): Promise<void>;
-  /** The most similar of the owner first. The score is the cosine, from -1 to 1. */
+  /** Returns the most similar vectors of the owner, best first. The score is the cosine, from -1 to 1. */
   search(partition: Partition, owner: MemoryOwner, query: VectorQuery): Promise<readonly MemoryHit[]>;
   /** Removes the vectors of these items, of every embedder. Idempotent. */
   remove(partition: Partition, owner: MemoryOwner, items: readonly MemoryItem[]): Promise<void>;
@@ -77,7 +77,7 @@ export const MemoryVector = {
         `a vector ${item ? `of a ${item.kind} ` : ""}must have finite numbers, not all of them 0, got ${vector.length} numbers`,
       );
   },
-  /** The cosine of two vectors; -1 if their lengths differ. */
+  /** Returns the cosine of two vectors. -1 if their lengths differ. */
   cosine: (one: ArrayLike<number>, other: ArrayLike<number>): number => {
     if (one.length !== other.length) return -1;
     let [dot, a, b] = [0, 0, 0];

@@ -24,7 +24,7 @@ export interface Continuation {
 const isMarked = (value: unknown, as: string): boolean =>
   typeof value === "object" && value !== null && mark in value && value[mark] === as;
 
-/** Creates and recognises ends. An object that only looks like one is output. */
+/** Creates and recognizes ends. An object that only looks like one is output. */
 export const Ended = {
   of: (end: Pick<Ended, "status" | "stopReason" | "output" | "error">): Ended => ({
     ...end,
@@ -34,7 +34,7 @@ export const Ended = {
   is: (value: unknown): value is Ended => isMarked(value, "ended"),
 };
 
-/** Creates and recognises continuations. An object that only looks like one is output. */
+/** Creates and recognizes continuations. An object that only looks like one is output. */
 export const Continuation = {
   of: (state: Json): Continuation => ({ state, [mark]: "continue-as" }),
   is: (value: unknown): value is Continuation => isMarked(value, "continue-as"),

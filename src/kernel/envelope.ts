@@ -20,7 +20,7 @@ export interface Envelope {
   readonly files?: readonly FileBlock[] | undefined;
   /** Set on a question and on a task: the run that a reply goes to. */
   readonly askedBy?: RunId | undefined;
-  /** Set where the message came over a topic. */
+  /** Set if the message came over a topic. */
   readonly topic?: TopicId | undefined;
   /** Labels of the sender when it wrote the message. Absent: none. */
   readonly labels?: Labels | undefined;

@@ -20,17 +20,17 @@ export interface EphemeralSource {
   isOpen?(call: EphemeralCall): boolean;
   /**
    * Returns the state as a text, or as messages of the user. Null: nothing is open. It is called inside the step, so it
-   * may read anything. A source that fails, hangs or returns too much is left out of the call, and reported.
+   * may do I/O. A source that fails, hangs or returns too much is left out of the call and reported.
    */
   getState(
     call: EphemeralCall,
   ): Promise<string | readonly ChatMessage[] | null> | string | readonly ChatMessage[] | null;
-  /** Frees what the run has open on this worker, when the run has ended. May be called for a run that has nothing open. */
+  /** Releases the run's resources on this worker, when the run has ended. May be called for a run that has none. */
   close?(run: Pick<EphemeralCall, "scope">): Promise<void> | void;
   /** Whether a stranger may have written the state. Default: untrusted. */
   readonly trust?: "trusted" | "untrusted" | undefined;
   /** The readers that the state is meant for. Default: public. */
   readonly sensitivity?: Sensitivity | undefined;
-  /** Default 5,000. */
+  /** Default: 5,000. */
   readonly timeoutMs?: number | undefined;
 }

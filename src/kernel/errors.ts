@@ -16,7 +16,7 @@ export abstract class ReeveError extends Error {
   readonly retryable: boolean = false;
   readonly [marker] = true;
 
-  /** Recognises our errors across copies of this package. */
+  /** Recognizes our errors across copies of this package. */
   static is(error: unknown): error is ReeveError {
     return error instanceof Error && marker in error;
   }
@@ -60,7 +60,7 @@ export class BudgetExhaustedError extends ReeveError {
   declare readonly remedy?: string;
   /** For a model call: the account whose limit it is. */
   readonly account: LimitAccount | undefined;
-  /** For a model call: the run whose limit it is; null: the tree's, the tenant's or the user's. */
+  /** For a model call: the run whose limit it is. Null: the tree's, the tenant's or the user's. */
   readonly owner: string | null | undefined;
   /** For a model call: the part of `used` that calls in flight hold, or other trees of the tenant. */
   readonly reserved: number | undefined;

@@ -22,7 +22,7 @@ import type { Priority } from "./supervision.ts";
 export interface LimitMet {
   readonly dimension: BudgetDimension;
   readonly account: LimitAccount;
-  /** The run whose limit it is; null: the tree's, the tenant's or the user's. */
+  /** The run whose limit it is. Null: the tree's, the tenant's or the user's. */
   readonly owner: RunId | null;
   readonly limit: number;
   /** Settled, reserved and in doubt. */
@@ -63,7 +63,7 @@ export interface EventPayloads {
     readonly traceId: string;
     /** The `traceparent` that a root run was started with. */
     readonly caller?: string;
-    /** Set where the permissions of the run allow every tool call. */
+    /** Set if the permissions of the run allow every tool call. */
     readonly allowsAll?: true;
     /** At the start: a top-up raises them. Absent in events of earlier releases. */
     readonly limits?: RunLimits;

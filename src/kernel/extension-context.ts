@@ -13,7 +13,7 @@ interface ExtensionSession {
   readonly id: SessionId;
   /** Yields the entries of the conversation, newest first, as the store has them; none without a store. */
   entries(): AsyncIterable<SessionEntry>;
-  /** Returns the newest entry of the conversation in the store; null: there is none. */
+  /** Returns the newest entry of the conversation in the store. Null: there is none. */
   leaf(): Promise<EntryId | null>;
   /**
    * Appends an entry. During a turn it is saved or dropped with the turn; between turns it is added to the
@@ -27,11 +27,11 @@ interface ExtensionSession {
  * SessionBusyError: a handler of an event may call them once the turn is over.
  */
 export interface ExtensionContext {
-  /** The working directory of the runtime; null: it has none. */
+  /** The working directory of the runtime. Null: it has none. */
   readonly cwd: string | null;
   /** Aborted when the run must stop, or when the handler takes too long. */
   readonly signal: AbortSignal;
-  /** The agent's model; undefined: it has none. */
+  /** The agent's model. Undefined: it has none. */
   readonly model: Model | undefined;
   /** The models of all agents of the program, by id. */
   readonly models: ReadonlyMap<string, Model>;
@@ -46,13 +46,16 @@ export interface ExtensionContext {
   abort(reason?: string): Promise<void>;
   /** Drains the worker in this process: it takes no more work. Does not wait. */
   shutdown(): void;
-  /** Returns the tokens of the last model step, and those that fit into a call; null: not known. */
+  /** Returns the tokens of the last model step, and those that fit into a call. Null: not known. */
   getContextUsage(): { readonly tokens: number; readonly window: number | null };
-  /** Returns the system prompt of the last model step; empty: there was none. */
+  /** Returns the system prompt of the last model step. Empty: there was none. */
   getSystemPrompt(): string;
   /** Asks for a compaction after the turn. */
   compact(): void;
-  /** Compacts the conversation now. Returns the entry with the summary; null: nothing has changed. @throws SessionBusyError */
+  /**
+   * Compacts the conversation now. Returns the entry with the summary. Null: nothing has changed. @throws
+   * SessionBusyError
+   */
   runCompaction(options?: { readonly instructions?: string }): Promise<EntryId | null>;
   /** Reloads files and other texts of the agent. Takes effect at the next launch. @throws SessionBusyError */
   reload(): Promise<void>;

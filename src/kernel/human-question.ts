@@ -11,7 +11,7 @@ export type QuestionField = {
   readonly description?: string;
   /** The only values of a text, or of the items of a list. Default for a text: any. */
   readonly choices?: readonly string[];
-  /** Default false. */
+  /** Default: false. */
   readonly optional?: boolean;
   /** The smallest number, length of a text or count of items. Default: any, and for a text 1. */
   readonly min?: number;

@@ -49,7 +49,7 @@ export const TreeId = {
 
 /** Constructors and readers of {@link RunId}. */
 export const RunId = {
-  /** The `number`-th run of a tree; the root is number 0. */
+  /** Returns the id of the `number`-th run of a tree. The root is number 0. */
   of: (tree: TreeId, number: number): RunId => `${tree}${runMark}${number}` as RunId,
   /** Reads an id that came from outside. @throws TypeError if it is not a run id. */
   parse: (text: string): RunId => {
@@ -60,19 +60,19 @@ export const RunId = {
   },
   /** Whether an id is a run's. */
   is: (text: string): text is RunId => /^[^~]+~\d{1,9}$/.test(text),
-  /** The root run of a tree. */
+  /** Returns the root run of a tree. */
   root: (tree: TreeId): RunId => RunId.of(tree, 0),
   /** Whether a run is the root of its tree. */
   isRoot: (run: RunId): boolean => RunId.number(run) === 0,
-  /** The number of a run in its tree. */
+  /** Returns the number of a run in its tree. */
   number: (run: RunId): number => Number(run.slice(run.indexOf(runMark) + 1)),
-  /** The tree a run belongs to. */
+  /** Returns the tree of a run. */
   tree: (run: RunId): TreeId => run.slice(0, run.indexOf(runMark)) as TreeId,
 } as const;
 
 /** Constructors and readers of {@link AgentId}. */
 export const AgentId = {
-  /** An agent's address; `key` tells apart several agents of one type. @throws TypeError on a bad name. */
+  /** Returns an agent's id. `key` distinguishes several agents of one type. @throws TypeError on an invalid name. */
   of: (type: string, key?: string): AgentId =>
     (key === undefined ? id(type, "/", runMark) : `${id(type, "/", runMark)}/${id(key, runMark)}`) as AgentId,
   /** Reads an id that came from outside. @throws TypeError if it is not an agent's. */
@@ -80,7 +80,7 @@ export const AgentId = {
     const [type = "", ...key] = text.split("/");
     return AgentId.of(type, key.length === 0 ? undefined : key.join("/"));
   },
-  /** The type, under which the runtime knows the agent's code. */
+  /** Returns the type, under which the runtime knows the agent's code. */
   type: (agent: AgentId): string => agent.split("/", 1)[0] ?? agent,
 } as const;
 
@@ -108,16 +108,16 @@ export const EntryId = {
     return text;
   },
   is: (text: string): text is EntryId => text.length <= maxEntryIdLength && /^[\x21-\x7e]+$/.test(text),
-  /** The `n`-th entry that a run writes. */
+  /** Returns the id of the `n`-th entry that a run writes. */
   ofRun: (run: RunId, n: number): EntryId => `${run}.${n}` as EntryId,
-  /** The compaction of everything up to an entry. */
+  /** Returns the id of the compaction of everything up to an entry. */
   compactionOf: (entry: EntryId): EntryId => `${entry}.c` as EntryId,
-  /** The mark that the conversation up to an entry is reviewed. */
+  /** Returns the id of the mark that the conversation up to an entry is reviewed. */
   reviewOf: (entry: EntryId): EntryId => `${entry}.r` as EntryId,
 } as const;
 /** Constructors and readers of {@link ApprovalId}. */
 export const ApprovalId = {
-  /** The `round`-th question, from 0, about a step. */
+  /** Returns the id of the `round`-th question, from 0, about a step. */
   at: (step: StepId, round: number): ApprovalId => `${step}${round === 0 ? "" : `.${round}`}` as ApprovalId,
   /** Reads an id that came from outside. @throws TypeError if it is not an approval's. */
   parse: (text: string): ApprovalId => {
@@ -126,15 +126,17 @@ export const ApprovalId = {
     TreeId.of(text.slice(0, text.indexOf(runMark)));
     return text as ApprovalId;
   },
-  /** The tree it was asked in. */
+  /** Returns the tree of an approval. */
   tree: (approval: ApprovalId): TreeId => approval.slice(0, approval.indexOf(runMark)) as TreeId,
 } as const;
 
 /** Constructors and readers of {@link StepId}. */
 export const StepId = {
-  /** The `number`-th step of a run, with its kind for people who read journals. Carries no content. */
+  /**
+   * Returns the id of the `number`-th step of a run, with its kind for people who read journals. It holds no content.
+   */
   of: (run: RunId, kind: string, number: number): StepId => `${run}:${kind}:${number}` as StepId,
-  /** The kind of a step, or of the step in which a call is made: `model`, `tool`, `guardrail`. */
+  /** Returns the kind of a step, or of the step in which a call is made: `model`, `tool`, `guardrail`. */
   kind: (step: StepId): string => step.split(":").at(-2) ?? "",
   /** Whether a text is a step's id. */
   is: (text: string): text is StepId => /^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text),
@@ -144,11 +146,11 @@ export const StepId = {
     TreeId.of(text.slice(0, text.indexOf(runMark)));
     return text;
   },
-  /** The run that a step belongs to. */
+  /** Returns the run of a step. */
   run: (step: StepId): RunId => step.slice(0, step.indexOf(":", step.indexOf(runMark))) as RunId,
-  /** The `number`-th call inside a step, for the ledger; 0 is the step itself. */
+  /** Returns the id of the `number`-th call inside a step, for the ledger. 0 is the step itself. */
   inner: (step: StepId, number: number): StepId => (number === 0 ? step : `${step}.${number}`) as StepId,
-  /** The step in which a call is made. */
+  /** Returns the step in which a call is made. */
   outer: (call: StepId): StepId => call.replace(/\.\d+$/, "") as StepId,
 } as const;
 
@@ -160,6 +162,6 @@ export const EventId = {
 
 /** Constructors of {@link TopicId}. */
 export const TopicId = {
-  /** A topic of one tree. */
+  /** Returns the id of a topic of one tree. */
   of: (type: string, tree: TreeId): TopicId => `${id(type, "/")}/${tree}` as TopicId,
 } as const;

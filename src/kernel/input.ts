@@ -25,11 +25,11 @@ export type Input = string | InputContent;
 
 /** Limits of one input. Input over a limit is refused before any of it is stored. */
 export interface InputLimits {
-  /** Default 20. */
+  /** Default: 20. */
   readonly maxFiles?: number | undefined;
-  /** Bytes of one file. Default 20,000,000. */
+  /** Bytes of one file. Default: 20,000,000. */
   readonly maxFileBytes?: number | undefined;
-  /** Bytes of all files together. Default 40,000,000. */
+  /** Bytes of all files together. Default: 40,000,000. */
   readonly maxTotalBytes?: number | undefined;
   /** Accepted media types. `image/*` matches every image. Default: images, audio, video, texts, PDF and JSON. */
   readonly mediaTypes?: readonly string[] | undefined;

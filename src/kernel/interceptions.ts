@@ -21,14 +21,14 @@ export interface CompactionPlan {
   readonly messages: readonly ChatMessage[];
   /** The number of messages before the first one that is kept. */
   readonly cut: number;
-  /** The summary of the last compaction; null: there is none. */
+  /** The summary of the last compaction. Null: there is none. */
   readonly previous: string | null;
 }
 
 /** A conversation that is about to be copied. */
 export interface SessionFork {
   readonly session: SessionId;
-  /** The newest entry of the copy; null: it has none. */
+  /** The newest entry of the copy. Null: it has none. */
   readonly entry: EntryId | null;
 }
 

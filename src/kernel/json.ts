@@ -35,7 +35,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The keys of a record, with their brand. */
+/** Returns the keys of a record, with their brand. */
 export function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] {
   return Object.keys(record) as Key[];
 }

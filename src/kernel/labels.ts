@@ -25,9 +25,9 @@ export type LabelSource = {
   readonly kind: "tool" | "step" | "input" | "file";
   /** The name of the tool or the step, or the way by which an input came. */
   readonly name: string;
-  /** The run that it was brought into; null: it came with a file. */
+  /** The run that it was brought into. Null: it came with a file. */
   readonly runId: RunId | null;
-  /** The tool call; null: no step brought it. */
+  /** The tool call. Null: no step brought it. */
   readonly stepId: StepId | null;
   readonly untrusted: boolean;
   readonly private: boolean;

@@ -40,7 +40,7 @@ export interface BlockReceipt {
   readonly updatedAt: number;
 }
 
-/** The outcome of an edit. A conflict comes with the block as it is now; null: there is none. */
+/** The outcome of an edit. A conflict comes with the block as it is now. Null: there is none. */
 export type BlockEditResult =
   | { readonly outcome: "applied"; readonly receipt: BlockReceipt }
   | { readonly outcome: "conflict"; readonly present: MemoryBlock | null };

@@ -16,7 +16,7 @@ const tenant: MemoryOwner = Object.freeze({ kind: "tenant" });
 
 /** Constructors and readers of {@link MemoryOwner}. */
 export const MemoryOwner = {
-  /** Null is the anonymous user. */
+  /** Returns a user's memory owner. Null is the anonymous user. */
   user: (userId: UserId | null): MemoryOwner => ({ kind: "user", userId }),
   tenant,
   session: ({ id, userId }: SessionKey): MemoryOwner => ({ kind: "session", session: { id, userId } }),

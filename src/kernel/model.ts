@@ -73,9 +73,9 @@ export interface ModelResponse {
 
 /** Retry rules for transient errors of model calls. */
 export interface ModelRetry {
-  /** Default 3; 0 for none. */
+  /** Default: 3; 0 for none. */
   readonly maxRetries?: number | undefined;
-  /** Milliseconds before the first retry, doubled before each further one, 20 % more or less. Default 2,000. */
+  /** Milliseconds before the first retry, doubled before each further one, 20 % more or less. Default: 2,000. */
   readonly baseMs?: number | undefined;
 }
 

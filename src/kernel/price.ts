@@ -28,7 +28,7 @@ const rateNames = ["input", "output", "cachedInput", "cacheWrite"] as const;
 
 /** Readers of {@link Price}. */
 export const Price = {
-  /** The name under which a model's price is kept: two providers may charge differently for one model id. */
+  /** Returns the name under which a model's price is stored: two providers may charge differently for one model id. */
   key: ({ id, provider = "" }: { readonly id: string; readonly provider?: string | undefined }): string =>
     `${provider}/${id}`,
 

@@ -67,6 +67,6 @@ export interface PromptSection {
   readonly trust?: "trusted" | "untrusted" | undefined;
   /** The readers that the text is meant for. Default: public. */
   readonly sensitivity?: Sensitivity | undefined;
-  /** Default 5,000. */
+  /** Default: 5,000. */
   readonly timeoutMs?: number | undefined;
 }

@@ -135,8 +135,8 @@ export interface LlmOptions {
    */
   readonly instructions?: (call: InstructionsCall) => Promise<string> | string;
   /**
-   * Whether the conversation before this turn is sent, after the system message and before `messages`. It is read inside
-   * the step. Default false.
+   * Whether the conversation before this turn is sent, after the system message and before `messages`. It is read
+   * inside the step. Default: false.
    */
   readonly history?: boolean;
   /**
@@ -187,9 +187,9 @@ export type GuardedMoment = "turn" | "input" | "output";
 
 /** Retry rules of a step for transient errors. */
 export interface StepRetry {
-  /** Default 3. */
+  /** Default: 3. */
   readonly maxRetries?: number;
-  /** Milliseconds before the first retry, doubled before each further one. Default 2,000. */
+  /** Milliseconds before the first retry, doubled before each further one. Default: 2,000. */
   readonly baseMs?: number;
 }
 

@@ -54,7 +54,7 @@ export type FoundMemory =
 export interface RunMemory {
   /** Returns facts of the user, by key, then by time. */
   facts(query: FactQuery): Promise<readonly Fact[]>;
-  /** Writes a fact of the user. With an embedder it is found by its meaning, too. */
+  /** Writes a fact of the user. With an embedder it is also found by meaning. */
   remember(draft: FactDraft, embedder?: Embedder): Promise<void>;
   /** Erases facts of the user. Returns those that were erased. */
   forget(request: ForgetRequest): Promise<readonly MemoryItem[]>;

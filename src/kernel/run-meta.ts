@@ -29,7 +29,7 @@ export interface RunMeta {
   readonly cancellation: CancellationToken;
   /** Null outside a tree. */
   readonly supervision: Supervision | null;
-  /** The moment after which no call may start; null for none. */
+  /** The moment after which no call may start. Null for none. */
   readonly deadline: number | null;
   readonly traceId: string;
   readonly spanId: string;

@@ -9,7 +9,7 @@ export interface EntryBase {
   readonly id: EntryId;
   readonly parentId: EntryId | null;
   readonly at: number;
-  /** The run whose branch this is; null on the main one. */
+  /** The run whose branch this is. Null on the main one. */
   readonly branch: RunId | null;
   /** Labels of the run when it wrote the entry. Absent: none. */
   readonly labels?: Labels;
@@ -124,7 +124,7 @@ export interface SessionHead extends SessionKey {
   readonly metadata: JsonObject;
   /** Whether the caller chose its id. Lists leave out unnamed sessions by default. */
   readonly isNamed: boolean;
-  /** The newest entry of the main branch's path; null while there is none. */
+  /** The newest entry of the main branch's path. Null while there is none. */
   readonly leaf: EntryId | null;
   /** The session this one was forked from. */
   readonly forkedFrom: { readonly session: SessionId; readonly entry: EntryId } | null;

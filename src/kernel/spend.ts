@@ -169,7 +169,7 @@ export const Spend = {
     stopped: a.stopped + b.stopped,
     denied: a.denied + b.denied,
   }),
-  /** Returns what `b` has more than `a`, figure by figure. */
+  /** Returns `b` minus `a`, figure by figure. */
   difference: (b: SpendFigures, a: SpendFigures): SpendFigures => ({
     calls: b.calls - a.calls,
     inputTokens: b.inputTokens - a.inputTokens,
@@ -181,7 +181,7 @@ export const Spend = {
     stopped: b.stopped - a.stopped,
     denied: b.denied - a.denied,
   }),
-  /** Returns the rows that change the figures of a tree from some rows to others. Rows that `after` leaves out stay. */
+  /** Returns the differences that turn the figures `before` into `after`. Rows that `after` leaves out stay. */
   changes: (before: readonly SpendRow[], after: readonly SpendRow[]): readonly SpendRow[] => {
     const known = new Map(before.map((row) => [keyOf(row), row]));
     return after

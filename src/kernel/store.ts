@@ -46,7 +46,7 @@ export interface RunRecord {
   readonly reservedMicros: Micros;
   /** The limit of this cost; for a root, also the tree's. Null: none. */
   readonly maxCostMicros: Micros | null;
-  /** The name that a root was started with; null: none. */
+  /** The name that a root was started with. Null: none. */
   readonly name: string | null;
   /** Number of runs of the tree. `liveAgents` counts those that have not ended. Null for runs that are not a root. */
   readonly agents: number | null;
@@ -323,7 +323,7 @@ export interface ManifestRecord {
   readonly at: number;
   /** Whether it outlives the key of its tree. */
   readonly lasts: boolean;
-  /** A `StepManifest`; null: it was erased. */
+  /** A `StepManifest`. Null: it was erased. */
   readonly body: Json;
 }
 

@@ -1,11 +1,11 @@
 import { ReeveError } from "./errors.ts";
 
-/** A stored value does not have the shape that its writer gives it: it was changed. Nothing of it is used. Never retried. */
+/** A stored value does not have its expected shape: it was changed. It is not used at all. Never retried. */
 export class StoredValueError extends ReeveError {
   readonly code = "stored-value";
   /** The kind of value, such as `the tree's state run`. */
   readonly what: string;
-  /** The place in the value, and the problem. It tells no content. */
+  /** The position in the value, and the problem. It holds no content. */
   readonly problem: string;
 
   constructor(fields: { readonly what: string; readonly problem: string }) {

@@ -27,7 +27,7 @@ export type HistoryRetention = "none" | "run" | "permanent";
 
 /** Limits on the number of agents of a tree, concurrent and total. Shared by the whole tree. */
 export interface SpawnBudget {
-  /** Live runs, root included. Default 50. */
+  /** Live runs, root included. Default: 50. */
   readonly maxAgents: number;
   /** Whether `high` and `critical` runs may preempt a lower run for its slot. Default: true. */
   readonly allowPreempt: boolean;

@@ -6,7 +6,7 @@ import { ContentBlock } from "./message.ts";
 export interface ToolResult {
   readonly content: readonly ContentBlock[];
   readonly isError: boolean;
-  /** The value the tool returned, for code; absent on an error. */
+  /** The value the tool returned, for code. Absent on an error. */
   readonly value?: Json | undefined;
   /**
    * Set if the turn may end with this result. If every result of the batch has it, the turn ends without another model
@@ -35,9 +35,9 @@ const unfinishedMark: unique symbol = Symbol.for("reeve.unfinished-call");
 
 /** The end of one execution of a tool call that is not over: it is executed again, with the state. */
 export interface UnfinishedValue {
-  /** The question to a person that comes first; null: none. */
+  /** The question to a person that comes first. Null: none. */
   readonly question: HumanQuestion | null;
-  /** The seconds that pass first; null: a person is asked. */
+  /** The seconds that pass first. Null: a person is asked. */
   readonly afterS: number | null;
   readonly state: unknown;
   readonly rerun: boolean;

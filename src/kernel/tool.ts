@@ -47,7 +47,7 @@ export interface EffectCall {
   readonly update: (progress: unknown) => void;
   /** The memory that the run can reach. Null: this worker has no store. */
   readonly memory: RunMemory | null;
-  /** The state that an earlier execution of this call has left; null: this is the first one. */
+  /** The state that an earlier execution of this call has left. Null: this is the first one. */
   readonly resumed: ResumedCall | null;
   /** Calls a model inside this step: through the gate, and charged to the run. Default model: the agent's. */
   readonly llm: (
@@ -77,7 +77,7 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
    * report. Ignored if `idempotent`.
    */
   readonly onUnknown?: "report" | "rerun" | "ask";
-  /** Default 600. */
+  /** Default: 600. */
   readonly timeoutS?: number;
 }
 

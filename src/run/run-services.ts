@@ -28,7 +28,7 @@ import type { StepRecorder } from "./step-manifest.ts";
 import type { StepServices } from "./step.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** Everything that the steps of a run need. */
+/** All services that the steps of a run need. */
 export interface RunServices extends StepServices {
   readonly policy: RunPolicy;
   readonly state: RunState;

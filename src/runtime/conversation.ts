@@ -182,7 +182,7 @@ export class Conversation<Output = unknown> {
   }
 
   /**
-   * Makes the next turn follow an earlier entry; null: none. Later entries stay, on a separate path. @throws
+   * Makes the next turn follow an earlier entry. Null: none. Later entries stay, on a separate path. @throws
    * SessionBusyError
    */
   async navigate(entry: EntryId | null): Promise<void> {

@@ -38,7 +38,7 @@ const noted = new Set<NumberedEvent["type"]>([
 export const concernsSpend = (events: readonly NumberedEvent[]): boolean =>
   events.some(({ type }) => noted.has(type));
 
-/** The roll-up of a tree before its first event. */
+/** Returns the roll-up of a tree before its first event. */
 export const noSpend = (userId: UserId | null): TreeSpend => ({
   userId,
   seq: 0,

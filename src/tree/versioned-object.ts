@@ -46,7 +46,7 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
   };
 }
 
-/** Stored values that were checked. They are not changed afterwards: a method writes others. */
+/** Stored values that were checked. They never change: a method writes new ones. */
 const checked = new WeakSet<object>();
 
 /**
@@ -85,7 +85,7 @@ class VersionedObject implements ObjectContext {
     return upgraded;
   }
 
-  /** Checks a value once, however often a method reads it. @throws StoredValueError */
+  /** Checks a value once, for any number of reads. @throws StoredValueError */
   #check(name: string, value: Json, stored: object): void {
     if (checked.has(stored)) return;
     const problem = findStoredProblem(this.#type, name, value);
@@ -93,7 +93,7 @@ class VersionedObject implements ObjectContext {
     checked.add(stored);
   }
 
-  /** Names the kind of a value: the rest of its name may hold ids of users. */
+  /** Returns the kind of a value. The rest of its name may hold ids of users. */
   #what(name: string): string {
     return `the ${this.#type}'s state ${name.split("/", 1).join()}`;
   }

@@ -30,5 +30,5 @@ export class MemoryCache {
   }
 }
 
-/** An upper bound: JavaScript uses two bytes for a character that is not Latin. */
+/** Returns an upper bound: JavaScript uses two bytes for a character that is not Latin. */
 const sizeOf = ({ text }: CacheEntry): number => text.length * 2;

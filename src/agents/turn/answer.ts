@@ -13,9 +13,9 @@ const maxRepairs = 2;
 export interface Repairs {
   /** Consecutive ones that did not match the schema. */
   readonly form: number;
-  /** Those blocked by guardrails. */
+  /** Answers blocked by guardrails. */
   readonly blocked: number;
-  /** Those cut off because of repetition. */
+  /** Answers cut off because of repetition. */
   readonly repeated: number;
 }
 

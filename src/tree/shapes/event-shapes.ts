@@ -66,7 +66,7 @@ const payloads: { readonly [Type in Exclude<EventType, AgentEventType>]: FieldSh
     diagnostic: optional(diagnostic),
   },
   "model.start": { model: text(), step: stepId },
-  // The usage is what the provider has reported, sane or not.
+  // The usage as the provider reported it, plausible or not.
   "model.end": {
     model: text(),
     usage: Shape.any<Payload<"model.end">["usage"]>(),
@@ -145,7 +145,7 @@ const base = {
   type: text(),
 };
 
-/** The fields of its own events are what agent code has given. */
+/** The fields of custom events are arbitrary, because agent code gives them. */
 const ofAgent = open<object>({ ...base }).find;
 
 const looks = new Map<string, Shape<unknown>["find"]>([

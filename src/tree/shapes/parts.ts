@@ -32,8 +32,8 @@ import {
 import { Shape } from "#base";
 
 /*
- * Shapes of values that several records have. Values that a program supplies (budgets, prices, rules, files, usage of its
- * own models) may have further fields: nothing reads those.
+ * Shapes of values that several records share. Values that a program supplies (budgets, prices, rules, files, usage of
+ * its own models) may have further fields, which are never read.
  */
 
 const { any, anyObject, count, list, number, object, oneOf, open, optional, orNull, tagged, text } = Shape;
@@ -59,7 +59,7 @@ export const stopReason = Shape.textLike<StopReason>("stop reason", (value) =>
 );
 export const dimension = oneOf("tokens", "cost", "turns", "agents");
 
-/** Its other fields are those of its class. */
+/** The other fields depend on the class of the error. */
 export const error: Shape<ErrorData> = {
   find: open<Pick<ErrorData, "code" | "message">>({ code: text(), message: optional(text()) }).find,
 };
@@ -131,7 +131,7 @@ const file = open<FileBlock>({
   name: optional(text()),
 });
 
-/** The fields of words that one run says to another. */
+/** The fields of a message body between runs. */
 export const spoken = {
   data: optional(json),
   files: optional(list(file)),
@@ -153,7 +153,7 @@ export const envelope = object<Envelope>({
   at: number,
 });
 
-/** A text or a list of texts, as rules have them. */
+/** A text or a list of texts, as in rules. */
 const words = Shape.any<string | readonly string[]>();
 
 export const rule = open<PermissionRule>({

@@ -21,8 +21,8 @@ import {
 } from "./tree-shapes.ts";
 
 /*
- * The shapes of all stored values, by the type of their object and by the first part of their name. A value of a name that
- * is not here is refused, too.
+ * The shapes of all stored values, by the type of their object and by the first part of their name. A value with an
+ * unknown name is refused, too.
  */
 
 const { boolean, count, list, number, object, oneOf, orNull, text } = Shape;
@@ -147,7 +147,7 @@ const byType: Readonly<Record<string, Readonly<Record<string, ShapeOf>>>> = {
   schedules: { name: always(done) },
 };
 
-/** Returns the problem of a stored value; null: it may be used. */
+/** Returns the problem of a stored value. Null: it is valid. */
 export function findStoredProblem(type: string, name: string, value: unknown): string | null {
   const kinds = byType[type] ?? {};
   const [kind = ""] = name.split("/", 1);

@@ -80,7 +80,7 @@ export const tree = object<Omit<TreeRecord, keyof TreeInfo>>({
   unsaved: optional(object<Pick<RunResult, "status" | "stopReason">>({ status: endStatus, stopReason })),
 });
 
-/** A question as the tree keeps it. */
+/** An approval, as the tree stores it. */
 export const approval = object<ApprovalRecord & { readonly operationId: string | null }>({
   id: approvalId,
   treeId,
@@ -103,7 +103,7 @@ export const approval = object<ApprovalRecord & { readonly operationId: string |
   operationId: orNull(text()),
 });
 
-/** The words of a run that do not stay. */
+/** The erasable content of a run's result. */
 export const content = object<Pick<RunResult, "output" | "error">>({ output: json, error: optional(error) });
 
 export const cancel = object<CancelRecord>({ reason: text(), at: number, runs: runIds });
@@ -121,7 +121,7 @@ const subscriptions = list(
   object<{ run: RunId; subscription: string }>({ run: runId, subscription: text() }),
 );
 
-/** A topic, or the list of subscriptions that an earlier release has stored. */
+/** A topic, or the list of subscriptions that an earlier release stored. */
 export const topic: Shape<unknown> = {
   find: (value) => (Array.isArray(value) ? subscriptions.find(value) : topicRecord.find(value)),
 };
