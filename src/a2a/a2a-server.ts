@@ -37,7 +37,8 @@ const legacyVersion = "0.3";
 /** Offers agents by A2A, for `serverApp({ mounts })` or `listen({ mounts })`. @throws TypeError for a `url` that is none. */
 export function a2aServer(options: A2aServerOptions): readonly ServerMount[] {
   const { agents, url, path = "/a2a", name = "reeve", version = "1.0.0", waitS = 20 } = options;
-  if (!URL.canParse(url)) throw new TypeError(`a2aServer needs a url, got ${JSON.stringify(url)}`);
+  if (!URL.canParse(url))
+    throw new TypeError(`a2aServer: url must be an http(s) URL, got ${JSON.stringify(url)}`);
   const { description = `Agents: ${agents.map(({ id }) => id).join(", ")}.` } = options;
   const card = toAgentCard({ agents, url, path, name, description, version });
   const showCard = async (): Promise<Response> => {
@@ -88,7 +89,9 @@ async function answer(
   try {
     server.validateVersion(asked, await handler.getAgentCard(), "JSONRPC");
     if (isJsonObject(fields["params"]) && fields["params"]["tenant"])
-      throw new errors.RequestMalformedError("params.tenant: the tenant follows from the key alone");
+      throw new errors.RequestMalformedError(
+        "params.tenant: the request must not name a tenant: the key determines it",
+      );
     const context = new server.ServerCallContext({ requestedVersion: asked });
     const made = await transport.handle(fields, context);
     if (!isStream(made)) return Response.json(made);

@@ -8,7 +8,7 @@ const maxText = 500_000;
 
 /** Returns the message of a request. @throws RequestMalformedError if it has none. */
 export function readMessage({ errors }: A2aPackage, { message }: SendMessageRequest): Message {
-  if (!message) throw new errors.RequestMalformedError("there is no message");
+  if (!message) throw new errors.RequestMalformedError("params.message is missing");
   return message;
 }
 
@@ -16,13 +16,13 @@ export function readMessage({ errors }: A2aPackage, { message }: SendMessageRequ
 export function readText({ errors }: A2aPackage, { parts }: Message): string {
   const texts = parts.map(({ content }) => {
     if (content?.$case !== "text")
-      throw new errors.ContentTypeNotSupportedError("a task begins with text parts alone");
+      throw new errors.ContentTypeNotSupportedError("the first message of a task may have only text parts");
     return content.value;
   });
   const text = texts.join("\n");
   if (text === "" || text.length > maxText)
     throw new errors.RequestMalformedError(
-      `a message has 1 to ${maxText} characters of text, got ${text.length}`,
+      `a message must have 1 to ${maxText} characters of text, got ${text.length}`,
     );
   return text;
 }
@@ -66,7 +66,7 @@ export function readDecision(
     return { approval: question.id, decision, arguments: fields["arguments"] };
   if (!question.asks)
     throw new errors.RequestMalformedError(
-      "this question wants a data part with decision: approved, denied, or edited with arguments",
+      "this question requires a data part with decision: approved, denied, or edited with arguments",
     );
   const texts = parts.flatMap(({ content }) => (content?.$case === "text" ? [content.value] : []));
   return { approval: question.id, decision: "edited", arguments: given ?? texts.join("\n") };

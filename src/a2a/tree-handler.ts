@@ -33,10 +33,10 @@ export interface TreeHandlerDeps {
 export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
   const { sdk, call, card, waitS } = deps;
   const unsupported = (what: string) => async (): Promise<never> => {
-    throw new sdk.errors.UnsupportedOperationError(`${what}: not offered here`);
+    throw new sdk.errors.UnsupportedOperationError(`${what} is not supported`);
   };
   const noPush = async (): Promise<never> => {
-    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not offered here");
+    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not supported");
   };
   return {
     getAgentCard: async () => card,
@@ -56,7 +56,7 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
     cancelTask: ({ id }) =>
       translateErrors(sdk, async () => {
         const run = await find(deps, id);
-        if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} is over`);
+        if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} has ended`);
         await run.cancel();
         await call.wait(run, waitS);
         return readTask(deps, run);
@@ -69,7 +69,7 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
       const run = await translateErrors(sdk, async () => {
         const found = await find(deps, id);
         if (await found.outcome())
-          throw new sdk.errors.UnsupportedOperationError(`task ${id} is over: get it instead`);
+          throw new sdk.errors.UnsupportedOperationError(`task ${id} has ended: use tasks/get`);
         return found;
       });
       yield* watch(deps, run);
@@ -86,18 +86,18 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
   const { sdk, call, agents } = deps;
   const { UnsupportedOperationError } = sdk.errors;
   if (request.configuration?.taskPushNotificationConfig)
-    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not offered here");
+    throw new sdk.errors.PushNotificationNotSupportedError("push notifications are not supported");
   const message = readMessage(sdk, request);
   const { taskId, contextId } = message;
   if (taskId === "") {
     if (contextId !== "")
-      throw new UnsupportedOperationError("a context is one task here: leave contextId out to begin one");
+      throw new UnsupportedOperationError("a context has exactly one task: remove contextId to start a task");
     return call.start(chooseAgent(sdk, agents, message), readText(sdk, message), TreeId.of(randomUUID()));
   }
   const run = await find(deps, taskId);
   if (contextId !== "" && contextId !== taskId) throw new NotFoundError({ what: "run", id: taskId });
   const questions = await call.questions(run);
-  if (questions.length === 0) throw new UnsupportedOperationError(`task ${taskId} asks nothing`);
+  if (questions.length === 0) throw new UnsupportedOperationError(`task ${taskId} has no open question`);
   await call.decide(run, readDecision(sdk, message, questions));
   return run;
 }
@@ -137,7 +137,7 @@ async function translateErrors<Value>({ errors }: A2aPackage, body: () => Promis
     return await body();
   } catch (error) {
     if (error instanceof errors.A2AError) throw error;
-    if (error instanceof NotFoundError) throw new errors.TaskNotFoundError("there is no such task");
+    if (error instanceof NotFoundError) throw new errors.TaskNotFoundError("no such task");
     if (ReeveError.is(error)) throw new errors.UnsupportedOperationError(safeMessage(error));
     throw new errors.A2AError("internal error");
   }

@@ -105,7 +105,7 @@ export class Http {
     } catch {
       // Reported below: the connection broke, or the server closed it.
     }
-    const message = `the connection to ${this.url} broke`;
+    const message = `the connection to ${this.url} was lost`;
     throw this.#toError(new ClientError({ code: "unreachable", message, status: null, session: null }));
   }
 

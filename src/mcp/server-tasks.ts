@@ -150,7 +150,7 @@ export class ServerTasks {
       const isAnswer = ReeveError.is(error) && answerCodes.has(error.code);
       if (!isAnswer) onFault(error);
       const isUnknown = isAnswer && error.code === "not-found";
-      const text = isUnknown ? "there is no such task" : isAnswer ? safeMessage(error) : "internal error";
+      const text = isUnknown ? "no such task" : isAnswer ? safeMessage(error) : "internal error";
       throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, text);
     }
   }

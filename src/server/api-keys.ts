@@ -37,7 +37,7 @@ export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }:
   if (tenant !== null) TenantId.of(tenant);
   if (user !== null && scopes.includes("act-for-users"))
     throw new TypeError(
-      `a key bound to ${user} acts for that user only: leave out the scope act-for-users, or the user`,
+      `a key bound to user ${user} acts for that user only: remove the scope act-for-users, or the user`,
     );
   if (limits) checkLimits(limits);
   // A key that expires at NaN would never expire.

@@ -129,10 +129,13 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   for (const route of routes) app.on(route.method, route.path, (context) => answerTo(context, route, host));
   for (const mount of options.mounts ?? [])
     app.on(["get", "post", "delete"], mount.path, (context) => answerMount(context, mount, host));
-  app.notFound(() => refusal(tell(new NotFoundError({ what: "address", id: "like this" }), () => "")));
+  app.notFound(({ req }) => refusal(tell(noRoute(req.method, req.path), () => "")));
   app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
   return app;
 }
+
+const noRoute = (method: string, path: string): NotFoundError =>
+  new NotFoundError({ what: "route", id: `${method} ${path.slice(0, 200)}` });
 
 /** Returns the path of the dashboard; null: it is not served. */
 function pagePath(ui: boolean | PageOptions): string | null {
@@ -252,7 +255,11 @@ function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Pr
   const onTimeout = (): never => {
     // The client no longer reads a stream that starts too late.
     answering.then(({ body }) => body?.cancel()).catch(() => undefined);
-    throw new RefusalError("no-answer", "no answer in time: it may still be done", { retryAfterS: 1 });
+    throw new RefusalError(
+      "no-answer",
+      "no answer from a worker in time: the request may still take effect",
+      { retryAfterS: 1 },
+    );
   };
   const ms = limits.answerS * 1000;
   return withTimeout({ clock, ms, onTimeout, bestEffort: true }, () => answering);

@@ -73,7 +73,10 @@ export function checkPage({ headers, method }: Request, origin: string | null): 
   const isRead = method === "GET" || method === "HEAD";
   const isNamed = headers.has("origin") || headers.get("sec-fetch-site") === "same-origin";
   if (origin !== null || (!isRead && !isNamed))
-    throw new RefusalError("wrong-origin", "a session is for pages of this server: use a key instead");
+    throw new RefusalError(
+      "wrong-origin",
+      "a session cookie is accepted only from pages of this server: use an API key instead",
+    );
 }
 
 /** Browsers accept the prefix `__Host-` with TLS alone, which loopback does without. */

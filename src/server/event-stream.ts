@@ -108,7 +108,7 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
       clock.now() + stallS * 1000,
       () => {
         this.#close();
-        controller.error(new Error("the subscriber is too slow"));
+        controller.error(new Error("the client reads too slowly"));
       },
       { bestEffort: true },
     );

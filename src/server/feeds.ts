@@ -108,7 +108,7 @@ class Feed {
   }
 
   stop(): void {
-    this.#stop.abort(new Error("nobody watches"));
+    this.#stop.abort(new Error("no subscriber is left"));
   }
 
   #news(signal: AbortSignal): Promise<void> {

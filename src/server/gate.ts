@@ -34,7 +34,10 @@ export class Gate {
     const host = headers.get("host")?.toLowerCase() ?? "";
     const name = host.replace(/:\d{1,5}$/, "");
     if (!this.#hosts.has(host) && !this.#hosts.has(name))
-      throw new RefusalError("wrong-host", "this server does not go by that name");
+      throw new RefusalError(
+        "wrong-host",
+        `host ${JSON.stringify(host.slice(0, 255))} is not allowed: add it to listen({ hosts })`,
+      );
   }
 
   /**
@@ -47,7 +50,10 @@ export class Gate {
     const isOurs = origin === null || hostOf(origin) === headers.get("host")?.toLowerCase();
     const site = headers.get("sec-fetch-site") ?? "none";
     if (!isOurs || (origin === null && site !== "none" && site !== "same-origin"))
-      throw new RefusalError("wrong-origin", "pages of other origins may not ask here");
+      throw new RefusalError(
+        "wrong-origin",
+        `origin ${JSON.stringify((origin ?? site).slice(0, 255))} is not allowed: add it to listen({ origins })`,
+      );
     return null;
   }
 
@@ -65,7 +71,7 @@ export class Gate {
     const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get("authorization") ?? "")?.[1];
     const principal = await this.#auth.authenticate(bearer ?? "");
     if (bearer === undefined || !principal)
-      throw new RefusalError("unauthorized", "a key that is known here is needed");
+      throw new RefusalError("unauthorized", "a valid API key is required: send Authorization: Bearer <key>");
     return principal;
   }
 }
@@ -73,7 +79,7 @@ export class Gate {
 /** @throws RefusalError */
 export function checkScope(principal: Principal, scope: Scope | null): void {
   if (scope !== null && !mayDo(principal, scope))
-    throw new RefusalError("forbidden", `this key may not ${scope}`);
+    throw new RefusalError("forbidden", `this key lacks the scope ${scope}`);
 }
 
 /** Refuses callers that may not read content: not that of other users, and not that of no user. @throws RefusalError */
@@ -93,7 +99,7 @@ export function checkHeaders(headers: Headers): void {
 /** Refuses a body on a request that takes none. @throws RefusalError */
 export function checkNoBody(headers: Headers): void {
   if ((headers.get("content-length") ?? "0") !== "0" || headers.has("transfer-encoding"))
-    refuse("body", "there must be none");
+    refuse("body", "must be empty for this request");
 }
 
 /** The body as JSON; an empty one is an empty object. Stops reading where it is too large. @throws RefusalError */
@@ -109,16 +115,18 @@ export async function readBody(request: Request, most: number): Promise<unknown>
     }
   } catch (error) {
     // A client that disconnects is not an internal error.
-    throw error instanceof RefusalError ? error : new RefusalError("invalid-request", "the body broke off");
+    throw error instanceof RefusalError
+      ? error
+      : new RefusalError("invalid-request", "the connection closed before the body was complete");
   }
   if (size === 0) return {};
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json")
-    throw new RefusalError("unsupported-media-type", "a body must be application/json");
+    throw new RefusalError("unsupported-media-type", "the content type of the body must be application/json");
   const body = parse(Buffer.concat(parts));
   const excess = findExcess(body, limits);
-  if (excess === "maxDepth") refuse("body", `it is nested more than ${limits.maxDepth} levels deep`);
-  if (excess === "maxKeys") refuse("body", `it has more than ${limits.maxKeys} keys`);
+  if (excess === "maxDepth") refuse("body", `must be nested at most ${limits.maxDepth} levels deep`);
+  if (excess === "maxKeys") refuse("body", `must have at most ${limits.maxKeys} keys`);
   return body;
 }
 
@@ -129,7 +137,7 @@ const limits = { maxDepth: 64, maxKeys: 50_000 };
 function parse(bytes: Uint8Array): unknown {
   const { text, body } = decode(bytes);
   if (hasInexactNumber(text))
-    refuse("body", "it has a number that is too large to be kept exactly: write it as a text");
+    refuse("body", "has a number that is too large to be stored exactly: send it as a string");
   return body;
 }
 
@@ -139,12 +147,12 @@ function decode(bytes: Uint8Array): { readonly text: string; readonly body: unkn
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { text, body: JSON.parse(text) };
   } catch {
-    return refuse("body", "it is not JSON");
+    return refuse("body", "must be JSON in UTF-8");
   }
 }
 
 function tooLarge(most: number): never {
-  throw new RefusalError("body-too-large", `a body has at most ${most} bytes`);
+  throw new RefusalError("body-too-large", `the body must have at most ${most} bytes`);
 }
 
 function hostOf(origin: string): string | null {

@@ -67,7 +67,11 @@ export class RateLimit {
     const waitMs = fullAt - now - 60_000;
     if (waitMs > 0) {
       const retryAfterS = Math.ceil(waitMs / 1000);
-      throw new RefusalError("too-many-requests", "this key asks too often", { retryAfterS });
+      throw new RefusalError(
+        "too-many-requests",
+        `too many requests with this key: retry after ${retryAfterS} s`,
+        { retryAfterS },
+      );
     }
     if (this.#fullAt.size >= 10_000) this.#forget(now);
     this.#fullAt.set(key, fullAt);
@@ -106,9 +110,16 @@ export class Places {
   take(key: string): () => void {
     const own = this.#taken.get(key) ?? 0;
     const free = this.#most - this.#all;
-    if (free <= 0) throw new RefusalError("overloaded", `too many ${this.#what} at once`, { retryAfterS: 1 });
+    if (free <= 0)
+      throw new RefusalError("overloaded", `the server has too many ${this.#what} at once: retry after 1 s`, {
+        retryAfterS: 1,
+      });
     if (own >= Math.min(free, this.#mostEach))
-      throw new RefusalError("too-many-requests", `too many ${this.#what} of yours`, { retryAfterS: 1 });
+      throw new RefusalError(
+        "too-many-requests",
+        `too many ${this.#what} at once by this key or tenant: retry after 1 s`,
+        { retryAfterS: 1 },
+      );
     this.#all += 1;
     this.#taken.set(key, own + 1);
     let isHeld = true;

@@ -33,12 +33,16 @@ const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"])
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { hostname = "127.0.0.1", port = defaultPort, auth = "none" } = options;
   if (auth === "none" && !loopback.has(hostname))
-    throw new TypeError(`${hostname} is not of this machine alone: listen({ auth: apiKeys(...) })`);
+    throw new TypeError(
+      `hostname ${hostname} can be reached from other machines, so authentication is required: listen({ auth: apiKeys(...) })`,
+    );
   if (!loopback.has(hostname) && (options.hosts ?? []).length === 0)
-    throw new TypeError('say under which names it is reached: listen({ hosts: ["api.example.com"] })');
+    throw new TypeError(
+      `hostname ${hostname} can be reached from other machines, so its host names are required: listen({ hosts: ["api.example.com"] })`,
+    );
   if (options.dev && !loopback.has(hostname))
     throw new TypeError(
-      `${hostname} is not of this machine alone: the tools of reeve dev are not for others`,
+      `hostname ${hostname} can be reached from other machines: listen({ dev }) is for this machine only`,
     );
   const app = serverApp({ ui: loopback.has(hostname), ...options, auth });
   const server = createServer(

@@ -18,7 +18,7 @@ const inHeader: JsonObject = {
   name: userHeader,
   in: "header",
   description:
-    "The user for whom a trusted backend asks: the answer is that of a key bound to this user. Needs the scope act-for-users",
+    "The user that a trusted backend acts for: the request is handled like one with a key bound to this user. Requires the scope act-for-users",
   schema: { type: "string", minLength: 1, maxLength: 128 },
 };
 

@@ -80,8 +80,12 @@ export interface Told {
 export function tell(error: unknown, note: (error: unknown) => string): Told {
   const status = ReeveError.is(error) ? statuses[error.code] : undefined;
   if (!ReeveError.is(error) || status === undefined) {
-    const message = "something went wrong here";
-    return { status: 500, error: { code: "internal", message, noted: note(error) }, headers: {} };
+    const noted = note(error);
+    return {
+      status: 500,
+      error: { code: "internal", message: `internal error (id ${noted})`, noted },
+      headers: {},
+    };
   }
   const { retryAfterS, partition: _, ...fields } = error.toJSON();
   return { status, error: fields, headers: headersOf(status, retryAfterS) };

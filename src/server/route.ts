@@ -113,7 +113,7 @@ export async function subscribe(
   const stop = new AbortController();
   const onClose = (): void => {
     leave();
-    stop.abort(new Error("nobody listens"));
+    stop.abort(new Error("the client disconnected"));
   };
   const { stallS, heartbeatS } = host.limits;
   try {

@@ -36,14 +36,10 @@ export function checkServed(query: RunQuery): void {
   const isGiven = (name: keyof RunQuery): boolean => query[name] !== undefined;
   const [search, second] = searches.filter(isGiven);
   const other = second ?? (search && filters.find(isGiven));
-  if (search && other)
-    refuse(`query.${search}`, `no index serves it together with ${other}: leave one of them out`);
+  if (search && other) refuse(`query.${search}`, `cannot be combined with ${other}: remove one of them`);
   // Trees that wait for approval, and the runs of one session or user, are few, so any filter is cheap.
   if (query.asks || isGiven("user") || isGiven("session") || !isGiven("stop")) return;
   const beside = (["status", "agent"] as const).find(isGiven);
   if (beside)
-    refuse(
-      "query.stop",
-      `no index serves it together with ${beside}: leave one of them out, or name a user or session`,
-    );
+    refuse("query.stop", `cannot be combined with ${beside}: remove one of them, or add a user or a session`);
 }

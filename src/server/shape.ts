@@ -39,29 +39,30 @@ export const shape = {
     decode: (value, at) =>
       typeof value === "string" && value.length > 0 && value.length <= max
         ? value
-        : refuse(at, `a text of 1 to ${max} characters`),
+        : refuse(at, `must be a string of 1 to ${max} characters`),
   }),
   whole: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
     schema: { type: "integer", minimum: min, maximum: max },
     decode: (value, at) =>
       typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
         ? value
-        : refuse(at, `a whole number from ${min} to ${max}`),
+        : refuse(at, `must be an integer from ${min} to ${max}`),
   }),
   amount: (): Shape<number> => ({
     schema: { type: "number", minimum: 0 },
     decode: (value, at) =>
       typeof value === "number" && Number.isFinite(value) && value >= 0
         ? value
-        : refuse(at, "a number of at least 0"),
+        : refuse(at, "must be a number >= 0"),
   }),
   flag: (): Shape<boolean> => ({
     schema: { type: "boolean" },
-    decode: (value, at) => (typeof value === "boolean" ? value : refuse(at, "true or false")),
+    decode: (value, at) => (typeof value === "boolean" ? value : refuse(at, "must be true or false")),
   }),
   oneOf: <const Word extends string>(words: readonly Word[]): Shape<Word> => ({
     schema: { type: "string", enum: words },
-    decode: (value, at) => words.find((word) => word === value) ?? refuse(at, `one of ${words.join(", ")}`),
+    decode: (value, at) =>
+      words.find((word) => word === value) ?? refuse(at, `must be one of ${words.join(", ")}`),
   }),
   /** Any parsed JSON value. */
   json: (): Shape<Json> => ({ schema: {}, decode: (value) => Json.of(value) }),
@@ -74,18 +75,20 @@ export const shape = {
       } catch {
         // Reported below.
       }
-      return refuse(at, `not the id of ${what}`);
+      return refuse(at, `must be the id of ${what}`);
     },
   }),
   /** An object of any fields. */
   record: (): Shape<JsonObject> => ({
     schema: { type: "object" },
-    decode: (value, at) => (isJsonObject(value) ? value : refuse(at, "an object")),
+    decode: (value, at) => (isJsonObject(value) ? value : refuse(at, "must be an object")),
   }),
   list: <T>(inner: Shape<T>): Shape<readonly T[]> => ({
     schema: { type: "array", items: inner.schema },
     decode: (value, at) =>
-      Array.isArray(value) ? value.map((item: unknown) => inner.decode(item, at)) : refuse(at, "a list"),
+      Array.isArray(value)
+        ? value.map((item: unknown) => inner.decode(item, at))
+        : refuse(at, "must be an array"),
   }),
   optional: <T>(inner: Shape<T>): Optional<T> => ({
     schema: inner.schema,
@@ -119,8 +122,9 @@ function objectSchema(fields: Fields): JsonObject {
 }
 
 function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): DecodedFields<F> {
-  if (!isJsonObject(value)) return refuse(at, "an object");
-  for (const name of Object.keys(value)) if (!Object.hasOwn(fields, name)) refuseField(at, name);
+  if (!isJsonObject(value)) return refuse(at, "must be an object");
+  for (const name of Object.keys(value))
+    if (!Object.hasOwn(fields, name)) refuseField(at, name, Object.keys(fields));
   const decoded: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     const found = field.decode(Object.hasOwn(value, name) ? value[name] : undefined, `${at}.${name}`);
@@ -131,22 +135,25 @@ function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): 
 }
 
 /** The key alone determines the tenant. */
-function refuseField(at: string, name: string): never {
+function refuseField(at: string, name: string, fields: readonly string[]): never {
   if (namesTenant(name)) refuseTenant(at);
-  refuse(at, `there is no field ${JSON.stringify(name.slice(0, 64))}`);
+  refuse(at, `unknown field ${JSON.stringify(name.slice(0, 64))}; fields: ${fields.join(", ") || "none"}`);
 }
 
 export const namesTenant = (name: string): boolean => /tenant/i.test(name);
 
 export function refuseTenant(at: string): never {
-  throw new RefusalError("tenant-not-yours-to-name", `${at}: the tenant follows from the key alone`);
+  throw new RefusalError(
+    "tenant-not-yours-to-name",
+    `${at}: the request must not name a tenant: the key determines it`,
+  );
 }
 
 /** Decodes a query string. Each name may occur once, and unknown names are refused. */
 export function decodeQuery<T>(query: ObjectShape<T>, given: URLSearchParams): T {
   const found = new Map<string, unknown>();
   for (const [name, text] of given) {
-    if (found.has(name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is there twice`);
+    if (found.has(name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is given twice`);
     found.set(name, fromText(query.fields[name]?.schema["type"], text));
   }
   return query.decode(Object.fromEntries(found), "query");

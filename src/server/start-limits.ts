@@ -77,6 +77,6 @@ function refuseStart(
   max: string | number,
   asked: string | number,
 ): never {
-  const message = `${name}: this key allows at most ${max}, got ${asked}`;
+  const message = `${name} must be at most ${max} with this key, got ${asked}`;
   throw new RefusalError("limit-exceeded", message, { allowed: limits });
 }

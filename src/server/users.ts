@@ -41,7 +41,7 @@ export function checkUnbound({ user }: Principal): void {
   if (user !== undefined)
     throw new RefusalError(
       "forbidden",
-      "this is for the whole tenant, and the request is for one user: use a key that is bound to no user, without the header x-reeve-user",
+      "this request is for the whole tenant: use a key that is bound to no user, without the header x-reeve-user",
     );
 }
 
@@ -49,12 +49,12 @@ function namedUser(principal: Principal, named: UserId, at: string): UserId {
   if (principal.user !== undefined && principal.user !== named)
     throw new RefusalError(
       "forbidden",
-      `${at}: this request is for another user: leave it out, or use a key of the user that it names`,
+      `${at}: another user than that of the key: remove it, or use a key of that user`,
     );
   if (principal.user === undefined && !mayDo(principal, "act-for-users"))
     throw new RefusalError(
       "forbidden",
-      `${at}: this key may not act for users: use a key that is bound to the user, or one with the scope act-for-users`,
+      `${at}: this key may not act for users: use a key bound to the user, or one with the scope act-for-users`,
     );
   return named;
 }

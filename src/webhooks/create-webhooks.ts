@@ -59,7 +59,7 @@ export function createWebhooks({
     now: () => clock.now(),
     wake,
     store: () => {
-      if (!store) throw new TypeError("webhooks need a store: createRuntime({ store })");
+      if (!store) throw new TypeError("webhooks need a store: set createRuntime({ store })");
       return store;
     },
   });

@@ -87,13 +87,16 @@ export function verifyWebhook(options: VerifyWebhookOptions): VerifiedWebhook {
   if (!id || !time || !signatures || !/^\d{1,12}$/.test(time))
     throw new WebhookRefusedError({ reason: "headers", detail: "a header is missing or not valid" });
   if (Math.abs(now - Number(time) * 1_000) > windowMs)
-    throw new WebhookRefusedError({ reason: "timestamp", detail: "its time is more than 5 minutes off" });
+    throw new WebhookRefusedError({
+      reason: "timestamp",
+      detail: "its timestamp differs from now by more than 5 minutes",
+    });
   const given = signatures.split(" ").slice(0, maxSignatures);
   const expected = secrets.map((secret) => sign(secret, { id, time, body }));
   if (!expected.some((one) => given.some((other) => isSame(one, other))))
     throw new WebhookRefusedError({ reason: "signature", detail: "no signature is valid" });
   if (!seen.add(JSON.stringify([id, time]), now))
-    throw new WebhookRefusedError({ reason: "replay", detail: "it was accepted before" });
+    throw new WebhookRefusedError({ reason: "replay", detail: "it was already accepted (replay)" });
   return { ...parse(body), id };
 }
 
@@ -127,7 +130,7 @@ export function webhookKey(secret: string): Buffer {
   const text = secret.startsWith(secretMark) ? secret.slice(secretMark.length) : "";
   const key = Buffer.from(text, "base64");
   if (key.length < 24 || key.length > 64 || key.toString("base64") !== text)
-    throw new TypeError("not the secret of a webhook: whsec_ and 24 to 64 bytes in base64");
+    throw new TypeError("invalid webhook secret: use whsec_ followed by 24 to 64 bytes in base64");
   return key;
 }
 

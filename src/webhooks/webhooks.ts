@@ -186,7 +186,7 @@ export class Webhooks {
 export function checkWebhookId(id: string): string {
   if (/^[\w.-]{1,64}$/.test(id)) return id;
   throw new TypeError(
-    `not the id of a webhook: ${JSON.stringify(id.slice(0, 100))} (1 to 64 letters, digits, dots, dashes and underscores)`,
+    `invalid webhook id ${JSON.stringify(id.slice(0, 100))}: use 1 to 64 letters, digits, dots, dashes and underscores`,
   );
 }
 

@@ -159,7 +159,7 @@ test("a task that goes on is got, followed again and cancelled", async () => {
   expect(cancelled.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
   await following;
   expect(states.at(-1)).toBe(TaskState.TASK_STATE_CANCELED);
-  await expect(client.cancelTask({ tenant: "", id, metadata: undefined })).rejects.toThrow("is over");
+  await expect(client.cancelTask({ tenant: "", id, metadata: undefined })).rejects.toThrow("has ended");
 });
 
 const seller = (): Agent =>
@@ -184,11 +184,11 @@ test("a question makes the task input-required, and a message of a key that may 
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
   expect(asked.status?.message?.parts[0]?.content?.value).toMatchObject({ tool: "sell", wants: "decision" });
   const reply = { taskId: asked.id, contextId: asked.contextId };
-  await expect(client.sendMessage(request([text("yes")], reply))).rejects.toThrow("wants a data part");
+  await expect(client.sendMessage(request([text("yes")], reply))).rejects.toThrow("requires a data part");
   const done = await client.sendMessage(request([data({ decision: "approved" })], reply));
   expect(asTask(done).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
   expect(shown(asTask(done))).toEqual(["sold"]);
-  await expect(client.sendMessage(request([text("more")], reply))).rejects.toThrow("asks nothing");
+  await expect(client.sendMessage(request([text("more")], reply))).rejects.toThrow("has no open question");
 });
 
 test("a question is not answered by a key that may not approve", async () => {
@@ -197,7 +197,7 @@ test("a question is not answered by a key that may not approve", async () => {
   const asked = asTask(await client.sendMessage(request([text("sell flour")])));
   const reply = { taskId: asked.id };
   await expect(client.sendMessage(request([data({ decision: "approved" })], reply))).rejects.toThrow(
-    "may not approve",
+    "lacks the scope approve",
   );
 });
 
@@ -214,9 +214,9 @@ test("a task of another tenant or another user does not exist", async () => {
       () => client.sendMessage(request([text("hi")], { taskId: id })),
       () => client.resubscribeTask({ tenant: "", id }).next(),
     ];
-    for (const attempt of tries) await expect(attempt()).rejects.toThrow("there is no such task");
+    for (const attempt of tries) await expect(attempt()).rejects.toThrow("no such task");
   }
-  await expect(mine.getTask({ tenant: "umbrella", id })).rejects.toThrow("the tenant follows from the key");
+  await expect(mine.getTask({ tenant: "umbrella", id })).rejects.toThrow("the key determines it");
   await mine.cancelTask({ tenant: "", id, metadata: undefined });
 });
 
@@ -225,7 +225,7 @@ test("a tree of an agent that is not offered does not exist", async () => {
   await using server = await serve([greeter()], { others: [hidden] });
   const { treeId: id } = await server.runtime.start(hidden, "go", { tenant: "acme" });
   const client = await connect(server.url, run.key);
-  await expect(client.getTask({ tenant: "", id })).rejects.toThrow("there is no such task");
+  await expect(client.getTask({ tenant: "", id })).rejects.toThrow("no such task");
 });
 
 test("a client of protocol 0.3 is served with the methods of its own names", async () => {

@@ -169,7 +169,7 @@ test.each([
   [["top-up", "t1"], 2, "--cost, --tokens or --turns"],
   [["budget", "set", "--per", "day"], 2, "--max-cost or --max-tokens"],
   [["budget", "set", "--max-cost", "1"], 2, "--per"],
-  [["budget", "show"], 2, "it has no tenant"],
+  [["budget", "show"], 2, "key: has no tenant"],
   [["run", "clerk", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
   [["tree", "nobody"], 4, "no run nobody~0"],
   [["run", "nobody", "x"], 4, "no agent nobody"],

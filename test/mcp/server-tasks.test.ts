@@ -80,7 +80,7 @@ test("a task of another tenant, another user or another agent does not exist", a
   await using server = await serve([slow], { others: [hidden] });
   const mine = await caller(server.url, ada).beginTask("slow");
   const { treeId } = await server.runtime.start(hidden, "go", { tenant: "acme" });
-  const unknown = { error: { code: -32_602, message: "there is no such task" } };
+  const unknown = { error: { code: -32_602, message: "no such task" } };
   const tries = [
     [other, mine],
     [bob, mine],
@@ -142,7 +142,7 @@ test("a question that the caller may not or cannot answer is work that goes on",
     [question?.id ?? ""]: { action: "accept", content: { decision: "approved" } },
   };
   const refused = await weak.ask("tasks/update", { taskId, inputResponses });
-  expect(refused.error?.message).toContain("may not approve");
+  expect(refused.error?.message).toContain("lacks the scope approve");
 });
 
 test("the questions of a tool are forms, and their answers reach it", async () => {

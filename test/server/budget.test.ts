@@ -39,6 +39,6 @@ test("a budget without a limit, and one of a key without a tenant, are refused w
     expect([reply.status, codeOf(reply), reply.text]).toEqual([
       400,
       "invalid-request",
-      expect.stringContaining("it has no tenant"),
+      expect.stringContaining("key: has no tenant"),
     ]);
 });

@@ -135,7 +135,7 @@ test("a file by address is refused: nothing is fetched for a caller", async () =
     messages: [{ id: "m", role: "user", parts: [part] }],
   });
   expect(answer.status).toBe(400);
-  expect(await answer.text()).toContain("messages.parts.url: a file is a data: URL");
+  expect(await answer.text()).toContain("messages.parts.url: must be a data: URL");
   const start = await at.post("/runs", {
     agent: "viewer",
     input: { files: [{ mediaType: "image/png", url: "x" }] },

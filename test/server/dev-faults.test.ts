@@ -59,5 +59,5 @@ test("the page is told the first task, and why the newest code does not load", a
 
 test("tools of reeve dev are refused on an address that others reach", async () => {
   const open = Estate.open({ dev: devTools(), hostname: "0.0.0.0", hosts: ["api.example.com"] });
-  await expect(open).rejects.toThrow("0.0.0.0 is not of this machine alone");
+  await expect(open).rejects.toThrow("hostname 0.0.0.0 can be reached from other machines");
 });

@@ -123,8 +123,8 @@ test.each([
   ["each", { cron: "0 0 30 2 *" }, 400, /no tick/],
   ["each", { timeZone: "Berlin" }, 400, /IANA/],
   ["each", { catchUp: "some" }, 400, /catchUp/],
-  ["each", { session: "talk" }, 400, /no field/],
-  ["a%2Fb", {}, 400, /not the id of a schedule/],
+  ["each", { session: "talk" }, 400, /unknown field .*session.*; fields: user, input/],
+  ["a%2Fb", {}, 400, /must be the id of a schedule/],
   ["each", { agent: "stranger" }, 404, /stranger/],
   ["each", { user: "ada" }, 403, /act for users/],
 ])("PUT /schedules/%s with %j is refused with %i", async (id, body, status, message) => {

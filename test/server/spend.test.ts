@@ -166,10 +166,10 @@ test("trees are found by id, name and cost, and a filter that no index serves is
   expect(await ids("asks=true")).toEqual([]);
   const refused = async (query: string): Promise<unknown> => (await estate.get(`/runs?${query}`)).json;
   expect(await refused("id=a&status=failed")).toMatchObject({
-    error: { code: "invalid-request", message: expect.stringContaining("together with status") },
+    error: { code: "invalid-request", message: expect.stringContaining("cannot be combined with status") },
   });
   expect(await refused("stop=answer&agent=lead")).toMatchObject({
-    error: { message: expect.stringContaining("together with agent") },
+    error: { message: expect.stringContaining("cannot be combined with agent") },
   });
   expect(await refused("name=a&minSpend=1")).toMatchObject({ error: { code: "invalid-request" } });
 });

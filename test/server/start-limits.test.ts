@@ -97,13 +97,13 @@ test("without limits of the key the server's defaults hold, and a caller may ask
 });
 
 test.each([
-  [{ budget: { maxCostUsd: 2.01 } }, "budget.maxCostUsd: this key allows at most 2, got 2.01"],
-  [{ budget: { maxTokens: 1_001 } }, "budget.maxTokens: this key allows at most 1000, got 1001"],
-  [{ budget: { maxTurns: 10 } }, "budget.maxTurns: this key allows at most 9, got 10"],
-  [{ budget: { deadlineS: 61 } }, "budget.deadlineS: this key allows at most 60, got 61"],
-  [{ deadlineS: 61 }, "budget.deadlineS: this key allows at most 60, got 61"],
-  [{ priority: "normal" }, "priority: this key allows at most low, got normal"],
-  [{ spawn: { maxAgents: 6 } }, "spawn.maxAgents: this key allows at most 5, got 6"],
+  [{ budget: { maxCostUsd: 2.01 } }, "budget.maxCostUsd must be at most 2 with this key, got 2.01"],
+  [{ budget: { maxTokens: 1_001 } }, "budget.maxTokens must be at most 1000 with this key, got 1001"],
+  [{ budget: { maxTurns: 10 } }, "budget.maxTurns must be at most 9 with this key, got 10"],
+  [{ budget: { deadlineS: 61 } }, "budget.deadlineS must be at most 60 with this key, got 61"],
+  [{ deadlineS: 61 }, "budget.deadlineS must be at most 60 with this key, got 61"],
+  [{ priority: "normal" }, "priority must be at most low with this key, got normal"],
+  [{ spawn: { maxAgents: 6 } }, "spawn.maxAgents must be at most 5 with this key, got 6"],
 ])("%j is refused, with what is allowed", async (body, message) => {
   const { estate, start } = await open({ limits });
   await using _ = estate;

@@ -62,7 +62,7 @@ test("a user's key names no other user, in the body or in the header", async () 
     await estate.post("/runs", { ...start, id: "t", user: "bob" }, { key, ...forUser("ada") }),
   ]) {
     expect(told(reply)).toEqual([403, "forbidden"]);
-    expect(reply.text).toContain("leave it out, or use a key of the user that it names");
+    expect(reply.text).toContain("remove it, or use a key of that user");
   }
   expect((await estate.get("/runs/t", { key: keys.admin })).status).toBe(404);
 });
@@ -78,7 +78,7 @@ test("a key that is bound to no user names one only with the scope act-for-users
     await estate.get("/runs", { key, ...forUser("ada") }),
   ]) {
     expect(told(reply)).toEqual([403, "forbidden"]);
-    expect(reply.text).toContain("a key that is bound to the user, or one with the scope act-for-users");
+    expect(reply.text).toContain("use a key bound to the user, or one with the scope act-for-users");
   }
   expect((await estate.post("/runs", { ...start, id: "mine" }, { key })).status).toBe(202);
   expect(await userOf(estate, "mine")).toBeNull();
@@ -110,7 +110,9 @@ test("a filter by user only narrows what a key without a user sees: it needs no 
 
 test("no key is bound to a user and acts for others", () => {
   const both = { tenant: "acme", user: "ada", expiresAt: inAYear } as const;
-  expect(() => createApiKey({ ...both, scopes: ["run", "act-for-users"] })).toThrow("leave out");
+  expect(() => createApiKey({ ...both, scopes: ["run", "act-for-users"] })).toThrow(
+    "remove the scope act-for-users",
+  );
   expect(() => createApiKey({ ...both, user: "a b", scopes: ["run"] })).toThrow("not an id");
   expect(() => createApiKey({ ...both, user: "", scopes: ["run"] })).toThrow("not an id");
 });

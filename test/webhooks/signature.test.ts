@@ -78,7 +78,7 @@ test("remembers messages for the process if no cache is given", () => {
   const headers = signed({ id: "msg_of_the_process" });
   const given = { body, headers, secrets: [secret], now };
   expect(verifyWebhook(given).id).toBe("msg_of_the_process");
-  expect(() => verifyWebhook(given)).toThrow("it was accepted before");
+  expect(() => verifyWebhook(given)).toThrow("it was already accepted (replay)");
 });
 
 test("a message that was refused is not remembered", () => {
@@ -99,7 +99,7 @@ test.each(["", "whsec_", "abc", "whsec_###", `whsec_${Buffer.alloc(23).toString(
   "refuses the secret %j without showing it",
   (wrong) => {
     expect(() => verify({ secrets: [wrong] })).toThrow(
-      new TypeError("not the secret of a webhook: whsec_ and 24 to 64 bytes in base64"),
+      new TypeError("invalid webhook secret: use whsec_ followed by 24 to 64 bytes in base64"),
     );
   },
 );

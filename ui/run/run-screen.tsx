@@ -33,7 +33,7 @@ export function RunScreen({ tree, tab }: { readonly tree: string; readonly tab: 
   const lock = useLock("read");
   const state = useTree(lock === null ? tree : null);
   if (lock !== null)
-    return <Failure title="The run cannot be read" detail={`${lock}: this key may not read`} />;
+    return <Failure title="The run cannot be read" detail={`${lock}: this key lacks the scope read`} />;
   switch (state.kind) {
     case "loading":
       return <Skeleton label="Run" />;

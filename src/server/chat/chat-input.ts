@@ -14,10 +14,10 @@ export function readInput(parts: readonly JsonObject[]): Input {
     else if (type === "file") files.push(readFile(part));
     else if (typeof type === "string" && type.startsWith("data-") && part["data"] !== undefined)
       data.push([type.slice("data-".length), part["data"]]);
-    else return refuse(at, "only texts, files and data can be sent");
+    else return refuse(at, "each part must be text, a file or data");
   }
   const text = texts.join("\n");
-  if (text === "" && files.length === 0 && data.length === 0) return refuse(at, "there is nothing in them");
+  if (text === "" && files.length === 0 && data.length === 0) return refuse(at, "must not be empty");
   if (files.length === 0 && data.length === 0) return text;
   return { text, files, ...(data.length > 0 && { data: Object.fromEntries(data) }) };
 }
@@ -25,10 +25,10 @@ export function readInput(parts: readonly JsonObject[]): Input {
 /** Never fetches a URL: the sender could make this machine send requests into its own network. */
 function readFile({ mediaType, filename, url }: JsonObject): InputFile {
   if (typeof url !== "string" || !url.startsWith("data:"))
-    return refuse(`${at}.url`, "a file is a data: URL; other addresses are not fetched");
+    return refuse(`${at}.url`, "must be a data: URL (other URLs are not fetched)");
   const comma = url.indexOf(",");
   const head = url.slice("data:".length, Math.max(comma, 0));
-  if (comma < 0 || !head.endsWith(";base64")) return refuse(`${at}.url`, "a data: URL of a file is base64");
+  if (comma < 0 || !head.endsWith(";base64")) return refuse(`${at}.url`, "must be a base64 data: URL");
   const type = shape.text({ max: 127 }).decode(mediaType ?? head.split(";", 1).join(), `${at}.mediaType`);
   const name = shape.optional(shape.text({ max: 255 })).decode(filename ?? undefined, `${at}.filename`);
   return { mediaType: type, data: url.slice(comma + 1), ...(name !== undefined && { name }) };

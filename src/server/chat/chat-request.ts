@@ -42,14 +42,17 @@ export type ChatTurn =
 export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   const last = messages.at(-1);
   const parts = last?.["parts"];
-  if (!last || !Array.isArray(parts)) return refuse("messages", "the last one has no parts");
+  if (!last || !Array.isArray(parts)) return refuse("messages", "the last message must have parts");
   const at = "messages.parts";
-  const found = parts.map((part: Json) => (isJsonObject(part) ? part : refuse(at, "each is an object")));
+  const found = parts.map((part: Json) =>
+    isJsonObject(part) ? part : refuse(at, "each part must be an object"),
+  );
   if (last["role"] === "user") {
     const message = shape.text().decode(last["id"], "messages.id");
     return { kind: "say", message, input: readInput(found) };
   }
-  if (last["role"] !== "assistant") return refuse("messages", "the last one is a user's or an assistant's");
+  if (last["role"] !== "assistant")
+    return refuse("messages", "the last message must have the role user or assistant");
   const approvals = found.flatMap(({ approval, state }) =>
     isJsonObject(approval) ? [{ approval, state }] : [],
   );
@@ -59,7 +62,7 @@ export function readTurn(messages: readonly JsonObject[]): ChatTurn {
     .map(({ approval }) => answerOf(approval));
   const [tree, ...others] = new Set(shown.map((id) => ApprovalId.tree(id)));
   if (answers.length === 0 || tree === undefined || others.length > 0)
-    return refuse("messages", "the last one answers nothing");
+    return refuse("messages", "the last assistant message must answer approvals of one tree");
   return { kind: "answer", tree, answers, shown };
 }
 

@@ -138,7 +138,7 @@ function resultOf(event: ReeveEvent<"tool.end">): UiChunk {
   const { status, durationMs } = event;
   const toolCallId = partOf(event);
   if (status === "ok") return { type: "tool-output-available", toolCallId, output: { status, durationMs } };
-  const errorText = status === "error" ? "the tool failed" : "nobody knows what became of the call";
+  const errorText = status === "error" ? "the tool failed" : "the outcome of the call is unknown";
   return { type: "tool-output-error", toolCallId, errorText };
 }
 

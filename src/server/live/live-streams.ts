@@ -106,7 +106,7 @@ export class LiveStream {
     for (const [tree, { stop }] of this.#trees) {
       if (ids.has(tree)) continue;
       this.#trees.delete(tree);
-      stop.abort(new Error("not watched any more"));
+      stop.abort(new Error("no longer watched"));
     }
     for (const { run, after } of wanted) if (!this.#trees.has(run.treeId)) this.#watch(run, after);
     this.#streams.put({ watching: true });
@@ -119,7 +119,7 @@ export class LiveStream {
     for (const [run, stop] of this.#pieces) {
       if (ids.has(run)) continue;
       this.#pieces.delete(run);
-      stop.abort(new Error("not watched any more"));
+      stop.abort(new Error("no longer watched"));
     }
     for (const run of wanted) {
       if (this.#pieces.has(run.runId)) continue;

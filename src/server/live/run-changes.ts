@@ -96,7 +96,7 @@ class Feed {
     this.#readers.delete(reader);
     reader.wake();
     if (this.#readers.size > 0) return false;
-    this.#stop.abort(new Error("no stream watches"));
+    this.#stop.abort(new Error("no subscriber is left"));
     return true;
   }
 

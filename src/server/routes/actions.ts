@@ -43,7 +43,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "steer",
     scope: "run",
-    summary: "Content for the work in hand: before the next model call; the same id counts once",
+    summary: "Steer a run: it reads the content before its next model call; the same id counts once",
     takesFiles: true,
     body: content,
     act: (run, { id: messageId, labels: added = {}, ...input }) =>
@@ -52,7 +52,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "follow-up",
     scope: "run",
-    summary: "Content for after it: when the agent would stop; the same id counts once",
+    summary: "Follow up: the run reads the content when it would stop; the same id counts once",
     takesFiles: true,
     body: content,
     act: (run, { id: messageId, labels: added = {}, ...input }) =>
@@ -61,7 +61,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "signal",
     scope: "run",
-    summary: "Wake a wait for this name; the same id counts once",
+    summary: "Send a signal to a run; the same id counts once",
     body: shape.object({
       name: shape.text(),
       data: shape.optional(shape.json()),
@@ -73,35 +73,35 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "pause",
     scope: "run",
-    summary: "Hold the run and everything below it; the same id counts once",
+    summary: "Pause the run and everything below it; the same id counts once",
     body: operation,
     act: (run, body) => run.pause(body),
   }),
   action({
     name: "resume",
     scope: "run",
-    summary: "Lift a hold; the same id counts once",
+    summary: "Resume a paused run; the same id counts once",
     body: operation,
     act: (run, body) => run.resume(body),
   }),
   action({
     name: "cancel",
     scope: "run",
-    summary: "Stop the run and everything below it; answers when all have ended",
+    summary: "Cancel the run and everything below it; answers when all runs have ended",
     body: shape.object({ reason: shape.optional(shape.text()) }),
     act: (run, { reason }) => run.cancel(reason),
   }),
   action({
     name: "reprioritize",
     scope: "admin",
-    summary: "Give the run another priority; the same id counts once",
+    summary: "Change the priority of the run; the same id counts once",
     body: shape.object({ priority, id }),
     act: (run, body) => run.reprioritize(body.priority, { id: body.id }),
   }),
   action({
     name: "top-up",
     scope: "admin",
-    summary: "Add to the run's limits and, for a root, to the tree's; the same id counts once",
+    summary: "Raise the limits of the run and, for a root, of the tree; the same id counts once",
     body: shape.object({
       maxTokens: shape.optional(shape.whole()),
       maxCostUsd: shape.optional(shape.amount()),
@@ -113,14 +113,14 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "keep",
     scope: "admin",
-    summary: "Keep the recorded content of the steps of its tree for good",
+    summary: "Keep the recorded content of the steps of its tree permanently",
     body: shape.object({}),
     act: async (run) => ({ kept: await run.keep() }),
   }),
   action({
     name: "reconcile",
     scope: "admin",
-    summary: "Tell what an attempt in doubt really used",
+    summary: "Settle an attempt in doubt with the tokens it used",
     body: shape.object({ attempt: shape.id(AttemptId.of, "an attempt"), usage }),
     act: async (run, body) => ({ reconciled: await run.reconcile(body.attempt, body.usage) }),
   }),

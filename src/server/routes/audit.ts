@@ -64,14 +64,14 @@ export const auditRoutes: readonly Route[] = [
     method: "get",
     path: "/audit/head",
     scope: "admin",
-    summary: "The last link; null while there is none. Keep it elsewhere",
+    summary: "The last link; null if there is none. Store it outside the database",
     handle: async ({ host, principal }) => answer(await host.runtime.audit.head(whose(principal))),
   }),
   route({
     method: "get",
     path: "/audit/report",
     scope: "admin",
-    summary: "The last verification: its time and its verdict; null while there was none",
+    summary: "The last verification: its time and its result; null if there was none",
     handle: async ({ host, principal }) => answer(await host.runtime.audit.lastReport(whose(principal))),
   }),
   route({
@@ -80,7 +80,7 @@ export const auditRoutes: readonly Route[] = [
     scope: "admin",
     room: "reads",
     summary:
-      "Walk the whole chain; with a head that it once had, also to see whether links were cut off. With `progress`, the answer is a stream of JSON lines",
+      "Verify the whole chain; with an earlier head, also detect removed links. With `progress`, the answer is a stream of JSON lines",
     body: shape.object({ head: shape.optional(head), progress: shape.optional(shape.flag()) }),
     handle: async (call) => {
       const { host, principal, body } = call;

@@ -10,7 +10,7 @@ const user = shape.optional(shape.id(UserId.of, "a user"));
 /** Returns the key's tenant, or one of its users. @throws RefusalError for a key without a tenant, or of another user. */
 function ownerOf(principal: Principal, owner: { readonly user?: UserId }): BudgetOwner {
   const { tenant } = principal;
-  if (tenant === null) refuse("key", "it has no tenant, and budgets are those of tenants and their users");
+  if (tenant === null) refuse("key", "has no tenant: budgets belong to tenants and their users");
   const found = listedUser(principal, owner.user);
   return { tenant, ...(found !== undefined && { user: found }) };
 }
@@ -22,7 +22,7 @@ export const budgetRoutes: readonly Route[] = [
     scope: "admin",
     forUsers: true,
     room: "calls",
-    summary: "The budget of the tenant, or of one of its users, and what was used of it; null: none",
+    summary: "The budget of the tenant, or of one of its users, and its use; null if there is none",
     query: shape.object({ user }),
     handle: async ({ host, principal, query }) =>
       answer(await host.runtime.tenants.budget(ownerOf(principal, query))),
@@ -42,7 +42,7 @@ export const budgetRoutes: readonly Route[] = [
       const { user: _, ...budget } = body;
       const owner = ownerOf(principal, body);
       if (budget.maxCostUsd === undefined && budget.maxTokens === undefined)
-        refuse("body", "maxCostUsd or maxTokens is needed");
+        refuse("body", "must have maxCostUsd or maxTokens");
       await host.runtime.tenants.setBudget(owner, budget, { by: principal.id });
       return answer(await host.runtime.tenants.budget(owner));
     },
@@ -51,7 +51,7 @@ export const budgetRoutes: readonly Route[] = [
     method: "post",
     path: "/budget/remove",
     scope: "admin",
-    summary: "Let the tenant, or one of its users, spend without a limit",
+    summary: "Remove the budget of the tenant, or of one of its users",
     body: shape.object({ user }),
     handle: async ({ host, principal, body }) => {
       await host.runtime.tenants.setBudget(ownerOf(principal, body), null, { by: principal.id });

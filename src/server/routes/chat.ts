@@ -46,7 +46,7 @@ export const chatRoutes: readonly Route[] = [
     forUsers: true,
     isContent: true,
     room: "calls",
-    summary: "The newest answer of a chat, given or being given, from its beginning; 204 if there is none",
+    summary: "The newest answer of a chat, complete or streaming, from its beginning; 204 if there is none",
     answers: "text/event-stream",
     handle: async (call) => {
       const { host, params } = call;
@@ -63,8 +63,7 @@ export const chatRoutes: readonly Route[] = [
     forUsers: true,
     isContent: true,
     room: "calls",
-    summary:
-      "The messages of a chat as UI messages, in the order they were said; `next` names the page before",
+    summary: "The messages of a chat as UI messages, oldest first; `next` is the cursor of the page before",
     query: shape.object({ size: page.size, after: shape.optional(shape.id(EntryId.of, "an entry")) }),
     handle: async (call) => {
       const { host, principal, params, query } = call;

@@ -9,10 +9,11 @@ const loopbackName = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 /** Checks that the request was sent to this machine, and by no page of another origin. @throws RefusalError */
 function checkOwnPage({ header }: Pick<Call, "header">): void {
   const host = header("host")?.toLowerCase() ?? "";
-  if (!loopbackName.test(host)) throw new RefusalError("wrong-host", "faults are for this machine alone");
+  if (!loopbackName.test(host))
+    throw new RefusalError("wrong-host", "faults can be caused only from this machine");
   const origin = header("origin");
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
-    throw new RefusalError("wrong-origin", "pages of other origins may not ask here");
+    throw new RefusalError("wrong-origin", "pages of other origins are not allowed");
 }
 
 export const devRoutes: readonly Route[] = [
@@ -21,11 +22,11 @@ export const devRoutes: readonly Route[] = [
     path: "/dev/faults",
     scope: "admin",
     room: "reads",
-    summary: "Cause a fault, to see what becomes of a tree. Only `reeve dev` has this address",
+    summary: "Cause a fault, to see how a tree recovers. Only `reeve dev` has this address",
     body: shape.object({ kind: shape.oneOf(faultKinds) }),
     handle: async (call) => {
       const { dev } = call.host;
-      if (!dev) throw new NotFoundError({ what: "address", id: "like this" });
+      if (!dev) throw new NotFoundError({ what: "route", id: "POST /dev/faults" });
       checkOwnPage(call);
       dev.cause(call.body.kind);
       return answer({}, 202);

@@ -14,7 +14,7 @@ const types: Shape<readonly string[]> = {
   schema: { type: "string", pattern: "^[a-z.-]{1,40}(,[a-z.-]{1,40})*$" },
   decode: (value, at) => {
     const names = String(value).split(",");
-    return names.every(isKnown) ? names : refuse(at, "types of events, or their first words");
+    return names.every(isKnown) ? names : refuse(at, "must be event types, or prefixes of event types");
   },
 };
 

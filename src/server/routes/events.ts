@@ -45,7 +45,7 @@ export function watchStart(call: Call, run: RunHandle, begin: () => Promise<unkn
 function lastSeen({ header }: Call): number | null {
   const given = header("last-event-id");
   if (given === undefined || given === "") return null;
-  return /^\d{1,15}$/.test(given) ? Number(given) : refuse("Last-Event-ID", "the id of an event");
+  return /^\d{1,15}$/.test(given) ? Number(given) : refuse("Last-Event-ID", "must be the id of an event");
 }
 
 /**

@@ -18,7 +18,7 @@ function readCursors(text: string, at: string): readonly { readonly tree: TreeId
   if (text === "") return [];
   return text.split(",").map((pair) => {
     const found = /^([^:]{1,400})(?::(\d{1,15}))?$/.exec(pair);
-    if (!found) return refuse(at, "names of trees with the last event of each, such as report:7,books:0");
+    if (!found) return refuse(at, "must be tree ids with the last event of each, such as report:7,books:0");
     return { tree: tree.decode(decode(found[1] ?? "", at), at), after: Number(found[2] ?? 0) };
   });
 }
@@ -27,7 +27,7 @@ function decode(text: string, at: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return refuse(at, "names of trees that are percent-encoded");
+    return refuse(at, "must be percent-encoded tree ids");
   }
 }
 
@@ -37,7 +37,7 @@ function decode(text: string, at: string): string {
  */
 async function findRuns(call: Call, names: readonly string[], at: string): Promise<readonly RunHandle[]> {
   const { watchedTrees } = call.host.limits;
-  if (names.length > watchedTrees) refuse(at, `at most ${watchedTrees}`);
+  if (names.length > watchedTrees) refuse(at, `must have at most ${watchedTrees} trees`);
   return Promise.all(names.map((run) => runOf({ ...call, params: { run } })));
 }
 

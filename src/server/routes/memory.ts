@@ -27,7 +27,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/facts",
     scope: "read",
     forUsers: true,
-    summary: "Facts that hold now, by key; with `history` also earlier and later ones",
+    summary: "Current facts, by key; with `history` also facts of other times",
     query: shape.object({ ...user, key: shape.optional(key), history: shape.optional(shape.flag()) }),
     handle: async (call) => {
       const { user: named, key: about, history = false } = call.query;
@@ -43,7 +43,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/blocks",
     scope: "read",
     forUsers: true,
-    summary: "Blocks of the user; for callers that are bound to no user also those of the tenant",
+    summary: "Memory blocks of the user; for callers bound to no user also those of the tenant",
     query: shape.object(user),
     handle: async (call) => {
       const blocks = await memoryOf(call).blocks(readOwner(call, call.query.user));
@@ -56,7 +56,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/recall",
     scope: "read",
     forUsers: true,
-    summary: "Find facts and messages of earlier turns by words, the best first",
+    summary: "Search facts and messages of earlier turns, best match first",
     body: shape.object({
       ...user,
       text: words,
@@ -105,7 +105,7 @@ function whatToForget(
 ): { readonly key: string } | { readonly fact: string } {
   if (about !== undefined && fact === undefined) return { key: about };
   if (fact !== undefined && about === undefined) return { fact };
-  throw new RefusalError("invalid-request", "body: name either key or fact");
+  throw new RefusalError("invalid-request", "body: give either key or fact");
 }
 
 async function* lines(memory: Memories, owner: ConversationOwner): AsyncGenerator<string, void> {

@@ -99,7 +99,7 @@ export const runRoutes: readonly Route[] = [
       const { host, principal } = call;
       const { agent: name, user: named, session, channel, ...turn } = call.body;
       if (turn.after !== undefined && session === undefined)
-        refuse("body.after", "it names an entry of a session, which is missing");
+        refuse("body.after", "names an entry of a session: give `session`, too");
       const user = actingUser(principal, named, "body.user");
       const agent = agentOf(host, name);
       const owner = { ...whose(principal), ...(user !== null && { user }) };
@@ -151,7 +151,7 @@ export const runRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     room: "calls",
-    summary: "Where a run stands",
+    summary: "The status of a run",
     handle: async (call) => {
       const run = await runOf(call);
       return answer({ treeId: run.treeId, runId: run.runId, status: await run.status() });
@@ -163,7 +163,7 @@ export const runRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     room: "calls",
-    summary: "What a run left behind; null while it lives",
+    summary: "The result of a run; null while it is alive",
     handle: async (call) => answer(await (await runOf(call)).outcome()),
   }),
   route({
@@ -171,7 +171,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run/tree",
     scope: "read",
     forUsers: true,
-    summary: "Every run of its tree, in the order they were hired",
+    summary: "Every run of its tree, in the order they were spawned",
     handle: async (call) => {
       const { treeId } = await runOf(call);
       return answer({ treeId, items: await call.host.runtime.runs.tree(treeId, whose(call.principal)) });
@@ -182,7 +182,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run/view",
     scope: "read",
     forUsers: true,
-    summary: "Its tree as it is shown, up to the event `seq`; `/events?after=<seq>` tells the rest",
+    summary: "The view of its tree up to the event `seq`; `/events?after=<seq>` has the rest",
     handle: async (call) => {
       const { host, principal, header } = call;
       const { treeId } = await runOf(call);
@@ -195,7 +195,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run/obstacle",
     scope: "read",
     forUsers: true,
-    summary: "What keeps a run from going on, such as a build that is gone; null: nothing",
+    summary: "What blocks a run, such as a build without workers; null if nothing does",
     handle: async (call) => answer(await (await runOf(call)).obstacle()),
   }),
   route({
@@ -204,7 +204,7 @@ export const runRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     room: "calls",
-    summary: "What the tree and the run may spend, have spent, hold reserved and have in doubt",
+    summary: "Limits, spend, reservations and amounts in doubt of the tree and the run",
     handle: async (call) => answer(await (await runOf(call)).ledger()),
   }),
 ];

@@ -143,7 +143,7 @@ export const scheduleRoutes: readonly Route[] = [
     path: "/schedules/:schedule",
     scope: "run",
     forUsers: true,
-    summary: "Remove a schedule; trees that live go on",
+    summary: "Remove a schedule; live trees continue",
     query: shape.object(user),
     handle: async (call) => {
       const id = idOf(call);
@@ -153,6 +153,6 @@ export const scheduleRoutes: readonly Route[] = [
       return answer({});
     },
   }),
-  pauseRoute("pause", "Let ticks start nothing until the schedule is resumed"),
-  pauseRoute("resume", "Let a schedule tick again, from now"),
+  pauseRoute("pause", "Pause a schedule: its ticks start no trees"),
+  pauseRoute("resume", "Resume a schedule from now on"),
 ];

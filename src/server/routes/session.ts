@@ -33,12 +33,15 @@ export const sessionCookieRoutes: readonly Route[] = [
     scope: null,
     forUsers: true,
     room: "reads",
-    summary: "Exchange the key for a cookie that a browser sends by itself",
+    summary: "Exchange the key for a session cookie",
     handle: async (call) => {
       const { host, principal, header } = call;
       if (!host.needsKey) return answer(toMe(call));
       if (header("authorization") === undefined)
-        throw new RefusalError("unauthorized", "a session is opened with a key, not with another session");
+        throw new RefusalError(
+          "unauthorized",
+          "a session must be opened with an API key, not with another session",
+        );
       const opened = answer(toMe(call));
       opened.headers.set("set-cookie", host.sessions.open(principal, header("host") ?? ""));
       return opened;

@@ -59,7 +59,7 @@ const listRoutes: readonly Route[] = [
     path: "/sessions",
     scope: "run",
     forUsers: true,
-    summary: "Begin a conversation with an agent; the same id again is the same conversation",
+    summary: "Start a conversation with an agent; the same id again is the same conversation",
     body: shape.object({
       agent: shape.text(),
       id: shape.optional(sessionId),
@@ -99,7 +99,7 @@ const readRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     isContent: true,
-    summary: "The messages of the conversation as it stands, newest first",
+    summary: "The messages of the current branch of the conversation, newest first",
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
       const { user: _, ...wanted } = call.query;
@@ -125,8 +125,7 @@ const readRoutes: readonly Route[] = [
     path: "/sessions/:session/entries",
     scope: "read",
     forUsers: true,
-    summary:
-      "Every entry of every branch, in the order they came; without content for keys that lack the scope",
+    summary: "Every entry of every branch, oldest first; without content for keys that lack the scope",
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
       const { host, principal, query } = call;
@@ -167,7 +166,7 @@ const writeRoutes: readonly Route[] = [
     scope: "run",
     forUsers: true,
     room: "starts",
-    summary: "Have the oldest part of a conversation summed up; the output of the run is the entry, or null",
+    summary: "Compact the oldest part of a conversation; the output of the run is the entry, or null",
     body: shape.object({
       ...user,
       id: turnFields.id,
@@ -194,7 +193,7 @@ const writeRoutes: readonly Route[] = [
     path: "/sessions/:session/navigate",
     scope: "run",
     forUsers: true,
-    summary: "Let the next turn follow an earlier entry; null: none",
+    summary: "Move the head to an earlier entry, which the next turn follows; null: to the beginning",
     body: shape.object({ entry: entryOrNone }),
     handle: async (call) => {
       await (await conversationOf(call)).navigate(call.body.entry);
@@ -215,7 +214,7 @@ const writeRoutes: readonly Route[] = [
     path: "/sessions/:session",
     scope: "run",
     forUsers: true,
-    summary: "Give a conversation another title; null takes it away",
+    summary: "Change the title of a conversation; null removes it",
     body: shape.object({ title: shape.nullable(title) }),
     handle: async (call) => {
       await (await conversationOf(call)).rename(call.body.title);
@@ -227,7 +226,7 @@ const writeRoutes: readonly Route[] = [
     path: "/sessions/:session",
     scope: "run",
     forUsers: true,
-    summary: "Remove a conversation with everything that was said in it",
+    summary: "Erase a conversation with all its messages",
     handle: async (call) => {
       await (await conversationOf(call)).delete();
       return answer({});

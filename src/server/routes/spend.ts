@@ -21,7 +21,7 @@ const dimensions: Shape<readonly SpendDimension[]> = {
     const found = [...new Set(String(value).split(","))].map((each) =>
       shape.oneOf(Spend.dimensions).decode(each, at),
     );
-    return found.length > 3 ? refuse(at, "at most three of them") : found;
+    return found.length > 3 ? refuse(at, "must have at most three values") : found;
   },
 };
 
@@ -89,7 +89,7 @@ export const spendRoutes: readonly Route[] = [
     path: "/spend/in-doubt",
     scope: "read",
     forUsers: true,
-    summary: "Model calls whose outcome is not known, newest first: they are booked at their ceiling",
+    summary: "Model calls in doubt, newest first: they are booked at their ceiling",
     query: shape.object(page),
     handle: async ({ host, principal, query }) => {
       const { size = 50, after } = query;
@@ -105,7 +105,7 @@ export const spendRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     room: "calls",
-    summary: "The ceiling and the price of a call in doubt; null: there is no such doubt",
+    summary: "The ceiling and the price of a call in doubt; null if the call is not in doubt",
     handle: async (call) => {
       const attempt = shape.id(AttemptId.of, "an attempt").decode(call.params["attempt"], "path.attempt");
       const doubt = await (await runOf(call)).doubt(attempt);
@@ -121,7 +121,7 @@ export const spendRoutes: readonly Route[] = [
     forUsers: true,
     room: "calls",
     summary:
-      "The account of the tenant, or of the user for whom the caller acts: budget, live trees, spend of today",
+      "The account of the tenant, or of the user the caller acts for: budget, live trees, spend of today",
     handle: async ({ host, principal }) => {
       const { runtime, clock } = host;
       const { tenant } = principal;

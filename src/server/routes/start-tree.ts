@@ -72,6 +72,6 @@ export async function startTree(call: Call, { agent, user, turn, begin }: Start)
     return answer({ treeId, runId }, 202);
   };
   if (!call.header("accept")?.includes("text/event-stream")) return start();
-  if (isQueued) refuse("body.onBusy", "a start that is watched from its beginning cannot wait");
+  if (isQueued) refuse("body.onBusy", 'must not be "queue" for a start with a stream');
   return watchStart(call, host.runtime.run(id, whose(principal)), start);
 }

@@ -30,8 +30,7 @@ export const stepRoutes: readonly Route[] = [
     path: "/runs/:run/steps/:step",
     scope: "content",
     forUsers: true,
-    summary:
-      "What a step sent and got back, and whether it is equal to what was sent; `diff` names a step whose parts are left out",
+    summary: "The request and the response of a step; `diff` names a step whose parts are left out",
     query: shape.object(comparison),
     handle: async (call) => answer(await readCompared(call)),
   }),

@@ -21,11 +21,11 @@ interface NamedTarget {
 function targetOf(principal: Principal, { kind, name }: NamedTarget): SwitchTarget {
   const { tenant } = principal;
   if (kind === "tenant") {
-    if (tenant === null) refuse("key", "it has no tenant");
-    if (name !== undefined) refuse("body.name", "none: the tenant follows from the key alone");
+    if (tenant === null) refuse("key", "has no tenant");
+    if (name !== undefined) refuse("body.name", "must be missing: the key determines the tenant");
     return { tenant };
   }
-  if (name === undefined) refuse("body.name", `the name of the ${kind}`);
+  if (name === undefined) refuse("body.name", `must be the name of the ${kind}`);
   return kind === "agent" ? { ...whose(principal), agent: name } : { ...whose(principal), tool: name };
 }
 
@@ -35,7 +35,7 @@ export const switchRoutes: readonly Route[] = [
     path: "/switches",
     scope: "admin",
     room: "calls",
-    summary: "What is disabled for the tenant; for a key without a tenant, what is disabled for all",
+    summary: "Disabled agents and tools of the tenant; for a key without a tenant, of all tenants",
     handle: async ({ host, principal }) =>
       answer({ items: await host.runtime.switches.list(whose(principal)) }),
   }),
@@ -58,7 +58,7 @@ export const switchRoutes: readonly Route[] = [
     method: "post",
     path: "/switches/enable",
     scope: "admin",
-    summary: "Enable the tenant, an agent or a tool: what was held for it goes on",
+    summary: "Enable the tenant, an agent or a tool: held runs continue",
     body: shape.object(target),
     handle: async ({ host, principal, body }) => {
       const wasDisabled = await host.runtime.switches.enable(targetOf(principal, body), { by: principal.id });

@@ -47,7 +47,7 @@ export const webhookRoutes: readonly Route[] = [
     method: "put",
     path: "/webhooks/:webhook",
     scope: "admin",
-    summary: "Send events of the tenant to a URL; replaces. A new webhook's secret is shown this once",
+    summary: "Set a webhook: sends events of the tenant to a URL. The secret of a new webhook is shown once",
     body: shape.object({
       url: shape.text({ max: 2_048 }),
       events: shape.optional(shape.list(shape.oneOf(webhookEvents))),
@@ -63,7 +63,7 @@ export const webhookRoutes: readonly Route[] = [
     method: "delete",
     path: "/webhooks/:webhook",
     scope: "admin",
-    summary: "Remove a webhook, and what was not sent to it",
+    summary: "Remove a webhook and its pending deliveries",
     handle: async (call) => {
       const id = idOf(call);
       if (!(await call.host.runtime.webhooks.remove(id, whose(call.principal))))
@@ -75,7 +75,7 @@ export const webhookRoutes: readonly Route[] = [
     method: "post",
     path: "/webhooks/:webhook/rotate-secret",
     scope: "admin",
-    summary: "Give a webhook a new secret, shown this once; the old one signs as well for a while",
+    summary: "Rotate the secret of a webhook; the new one is shown once, the old one still signs for a while",
     body: shape.object({
       keepOldS: shape.optional(shape.whole({ max: 31_536_000 })),
       secret: shape.optional(shape.text()),
@@ -89,7 +89,7 @@ export const webhookRoutes: readonly Route[] = [
     method: "get",
     path: "/webhooks/:webhook/deliveries",
     scope: "admin",
-    summary: "Events that are on their way to a webhook, or were given up, newest first",
+    summary: "Pending and dead deliveries of a webhook, newest first",
     query: shape.object({ ...page, status: shape.optional(shape.oneOf(["pending", "dead"])) }),
     handle: async (call) =>
       answer(
@@ -100,7 +100,7 @@ export const webhookRoutes: readonly Route[] = [
     method: "post",
     path: "/webhooks/:webhook/redeliver",
     scope: "admin",
-    summary: "Send events again that were given up: one of them, or all of the webhook",
+    summary: "Send dead deliveries again: one, or all of the webhook",
     body: shape.object({ delivery: deliveryId }),
     handle: async (call) => {
       const options = { ...call.body, ...whose(call.principal) };

@@ -59,7 +59,7 @@ const offers =
   };
 
 const lacks = (scope: string): string => `Your key lacks the scope ${scope}`;
-const refused = shows(/this key may not read/);
+const refused = shows(/this key lacks the scope read/);
 
 const both =
   (...checks: readonly Check[]): Check =>
