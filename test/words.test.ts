@@ -54,6 +54,6 @@ test("the README is in plain words, but for its headline", () => {
 
 test("the index of the documentation names every page", () => {
   const index = readFileSync("docs/README.md", "utf8");
-  const pages = globSync(["docs/*.md", "docs/guide/*.md"]).filter((path) => path !== "docs/README.md");
-  expect(pages.filter((path) => !index.includes(`(${path.replace("docs/", "")}`))).toEqual([]);
+  const listed = globSync(["docs/*.md", "docs/guide/*.md"]).filter((path) => path !== "docs/README.md");
+  expect(listed.filter((path) => !index.includes(`(${path.replace("docs/", "")}`))).toEqual([]);
 });
