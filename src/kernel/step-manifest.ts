@@ -32,7 +32,7 @@ export interface ManifestPart {
   readonly entry?: EntryId | undefined;
   /** The reason why the content is not stored. Absent: it is stored. */
   readonly notStored?: "ephemeral" | "retention" | "too-large" | undefined;
-  /** The sender of an input, and the kind of sender. Absent: not an input, or unknown. */
+  /** The name of the sender, and the kind of input. Absent: not an input, or unknown. */
   readonly from?: { readonly kind: (typeof inputKinds)[number]; readonly name: string } | undefined;
   /** The labels that the content brings. Absent: none. */
   readonly labels?: Pick<Labels, "untrusted" | "private"> | undefined;

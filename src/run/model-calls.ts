@@ -1,3 +1,16 @@
+// The model calls of one execution of a step.
+//
+// Job: take each attempt of a call through estimate, gate, model and charge, and retry transient failures. Neighbours:
+// gated-step creates one instance per execution and books its charges; call-estimate computes the upper bound; the gate
+// is `begin` of the tree; answer-watch cuts off repetitive answers; step-manifest records prompt and response.
+//
+// Invariants:
+// 1. No model is called without a grant of the gate. Every attempt has its own id and its own reservation.
+// 2. Every attempt that passed the gate leaves one charge, answered or failed. Unknown usage stays at the ceiling.
+// 3. All retries of a step share one count, across layers and executions, so levels of retries never multiply.
+// 4. Once `stop` is set the step ends, even if middleware catches the error.
+// 5. In a tool's step nothing is repeated: its calls wait inside the step, and never in the tree's queue for money.
+
 import {
   AttemptId,
   BudgetExhaustedError,

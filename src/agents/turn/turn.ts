@@ -1,3 +1,15 @@
+// The loop of `agent()`: one turn.
+//
+// Job: take an input, then repeat cycles (a model call and its tools) until there is an answer, a handoff or an end.
+// Neighbours: agent.ts begins turns and saves them; answer.ts checks answers; landing.ts ends a run without budget;
+// lead.ts runs an architecture instead of the loop; loop-detection stops repetition. All effects go through `ctx`.
+//
+// Invariants:
+// 1. Every tool call of a response gets a result, in the order of the calls, before the next model call.
+// 2. Calls of a truncated or repetitive response are never executed.
+// 3. Steering is taken between two cycles and before an answer, after extensions and guardrails.
+// 4. A turn moves to a fresh execution only between two cycles, where nothing is open.
+
 import {
   BudgetExhaustedError,
   ChatMessage,

@@ -1,3 +1,16 @@
+// One run on the local engine.
+//
+// Job: keep a journal in memory, execute the program over it, and repeat an execution that threw. Neighbours: local.ts
+// creates runs and passes wake-ups and cancels; local-objects answers calls; the driver above uses only the primitives.
+//
+// Invariants:
+// 1. An operation is identified by its position in the journal. A replay that requests another operation there
+//    diverges.
+// 2. An operation begins once and outlives executions. Later executions get its outcome from the journal.
+// 3. The order of picks is recorded, and a replay gets the same picks in the same order.
+// 4. Only the newest execution may change the journal. Code of a discarded one has no effect.
+// 5. Arguments and replies of calls are copied, so a run and an object never share data.
+
 import {
   CancellationError,
   encodeError,

@@ -1,3 +1,19 @@
+// The gate: the decision whether a call may begin.
+//
+// Job: check run and execution, reserve the worst case of a model call, and record open attempts. Neighbours: the
+// tree's `begin` method calls it; reserve.ts finds the largest output that fits; call-line.ts queues calls that wait
+// for money; settle.ts closes attempts.
+//
+// Invariants:
+// 1. A call begins only with a grant. The grant of a model call books its ceiling on the whole account path in one
+//    decision.
+// 2. A repeated request for an open attempt gets the same grant.
+// 3. Nothing begins for a run that has ended, is cancelled, late, held or without a slot, nor for a superseded
+//    execution.
+// 4. If a step begins again, its open attempt is lost. A tool call is repeated only with `rerun`. After the third lost
+//    attempt of a step the run is held.
+// 5. A call in the queue for money holds no reservation.
+
 import { type AttemptId, type RunId, StepId } from "#kernel";
 import { Account, type Attempt, type OpenStep } from "./account.ts";
 import { Amounts } from "./amounts.ts";

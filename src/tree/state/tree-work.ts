@@ -1,3 +1,16 @@
+// The unit of work of one call on a tree.
+//
+// Job: load records on demand, collect the changes of a method, and write them once. Neighbours: tree-object creates it
+// for each call; methods read and change the tree only through it; the ledger decides through `decide`; ledger-rows and
+// stored-rows hold slots and records.
+//
+// Invariants:
+// 1. Nothing is written before `commit`, so a method that throws changes nothing.
+// 2. A record is read once per call. Later reads see the changes of the call.
+// 3. Effects of the ledger are collected here, and handed out once.
+// 4. Events get their numbers in the order of `emit`.
+// 5. Values that belong together are prefetched together: each missing value costs a remote engine another try.
+
 import {
   EventId,
   Json,

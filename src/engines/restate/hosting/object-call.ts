@@ -1,3 +1,17 @@
+// One call of an object's method, on Restate.
+//
+// Job: run a synchronous method over state that must be fetched asynchronously, and hand its writes and messages to
+// Restate. Neighbours: object-host opens the argument and calls this; state-seals and call-seals seal everything that
+// leaves; launches sends the runs that a method starts.
+//
+// Invariants:
+// 1. A method that needs a missing value is left by a throw, and starts over once the value is fetched. Only the try
+//    that returns takes effect.
+// 2. Time, state and replies are fetched once per call, so every try sees the same.
+// 3. All requests to Restate are made in the same order on every replay.
+// 4. Nothing is written before the method has returned and all sizes are checked, because Restate keeps writes before a
+//    throw.
+
 import {
   type ObjectContext as RestateObjectContext,
   type ObjectSharedContext as RestateSharedContext,

@@ -1,3 +1,16 @@
+// The execution primitives of a run, on Restate.
+//
+// Job: map steps, calls, wake-ups, timers and races to operations of one Restate invocation. Neighbours: the driver
+// uses them; run-host creates one instance per attempt; kept-steps runs the closures; call-batch joins the calls to the
+// tree; step-results encodes results for the journal.
+//
+// Invariants:
+// 1. Only `race` awaits Restate. Steps, calls and waits return an operation immediately.
+// 2. Requests are issued in the order of the code: none depends on the speed of a key lookup or of a closure.
+// 3. Everything that Restate gets is sealed. Bytes that a replay repeats have a deterministic seal.
+// 4. While a closure runs, a timer keeps the connection active, so that the run can be woken and cancelled.
+// 5. An attempt that is suspended or lost never settles: no code above it runs a `catch`.
+
 import { randomUUID } from "node:crypto";
 import { setImmediate as drained } from "node:timers/promises";
 import { type Context, RestatePromise, type internal, serde as plain } from "@restatedev/restate-sdk";
