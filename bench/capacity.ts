@@ -60,7 +60,7 @@ const secondsPerDay = 86_400;
 export interface Need {
   readonly agents: number;
   readonly cyclesPerS: number;
-  /** Of workers and Restate together. */
+  /** Cores of workers and Restate together. */
   readonly cores: number;
   /** Heap of all workers. */
   readonly heapBytes: number;

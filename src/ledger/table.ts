@@ -14,7 +14,7 @@ export function entries<Key extends string, Row>(
  * which is many times slower if keys are ids.
  */
 export function noRows<Key extends string, Row>(): Record<Key, Row> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filled by whoever asks
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- filled by the caller
   return Object.create(null) as Record<Key, Row>;
 }
 

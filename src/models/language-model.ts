@@ -38,7 +38,7 @@ export interface LanguageModelOptions {
   /** Temperature, reasoning and other settings for every call. An agent's settings override them. Default: none. */
   readonly settings?: ModelSettings | undefined;
   /**
-   * How the model receives the schema of an agent's output: in a request field, or in the prompt. Default: native for
+   * The way the model receives the schema of an agent's output: in a request field, or in the prompt. Default: native for
    * OpenAI, Anthropic and packages that declare support.
    */
   readonly structuredOutput?: StructuredOutput | undefined;

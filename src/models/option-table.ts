@@ -20,7 +20,7 @@ export type OptionFamily =
   | "messages";
 
 /**
- * How an option is counted.
+ * The way an option is counted.
  * `free`: not at all.
  * `prompt`: its bytes are input.
  * `limit`: lowered to the granted output.

@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 
-/** How a model receives the schema of its answer: in a request field, or in the prompt. */
+/** The way a model receives the schema of its answer: in a request field, or in the prompt. */
 export type StructuredOutput = "native" | "prompt";
 
 /** Providers whose packages pass a schema on, together with tools. */

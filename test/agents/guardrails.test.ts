@@ -111,7 +111,7 @@ test.each(kindsOfTool)("7.7 afterCall around a tool of kind %s: warn, change, bl
 
 const saying = (kind: "warn" | "block" | "halt"): Guardrail => ({ name: kind, beforeCall: () => stop(kind) });
 
-test("7.7 the strictest decision wins, whoever says it first, and all that was said is in the stream", async () => {
+test("7.7 the strictest decision wins, in whatever order, and all decisions are in the stream", async () => {
   const { result, trips } = await desk([saying("warn"), saying("halt"), saying("block")]);
   expect(result.stopReason).toBe("guardrail");
   expect(trips.map(([name]) => name)).toEqual(["warn", "halt"]);

@@ -152,7 +152,7 @@ test("7.3 a hook that throws, rejects or scribbles changes nothing but the error
   );
 });
 
-test("7.3 a hook that hangs holds nobody up, and is noted after its time", async () => {
+test("7.3 a hook that hangs blocks nothing, and is reported after its timeout", async () => {
   const clock = manualClock();
   const hooks = new HookManager({ timeoutMs: 50, clock });
   hooks.on("run.start", () => new Promise(() => undefined));

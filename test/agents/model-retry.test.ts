@@ -91,7 +91,7 @@ test.each(cases)(
 
 const broken: typeof fetch = (url, init) => fetch(url, { ...init, body: "{}" });
 
-test.each(wires)("8.3 %s: an error nobody knows is retried", async (name) => {
+test.each(wires)("8.3 %s: an unknown error is retried", async (name) => {
   const double = await openDouble();
   let calls = 0;
   const odd = async (): Promise<Response> => {

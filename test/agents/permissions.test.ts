@@ -111,7 +111,7 @@ const unclear: readonly (readonly [string, Permissions["decide"]])[] = [
   ["says something unknown", () => "maybe" as "allow"],
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a policy written without types
   ["says nothing", () => undefined as unknown as "allow"],
-  ["asks, with nobody there", () => "ask"],
+  ["asks, without an approver", () => "ask"],
 ];
 
 test.each(unclear)("7.5 a policy that %s denies, even what is safe", async (_, decide) => {

@@ -43,7 +43,7 @@ test("what many have to tell at once is written at once", async () => {
   expect(audit.writes).toBe(1);
 });
 
-test("whoever comes while others are written is written next, with everybody else who has come", async () => {
+test("notes that arrive during a write are written next, in one batch", async () => {
   const audit = slowAudit();
   const writer = new AuditWriter({ audit, keys, now: () => 0 });
   const first = writer.record(tenant, [note("first")]);

@@ -39,7 +39,7 @@ test.each(fields)("any bit of %s that is flipped is noticed", async (field) => {
   );
 });
 
-test("a log that nobody touched is never blamed, whatever head was kept of it", long, async () => {
+test("an unchanged log has no fault, whatever head was kept of it", long, async () => {
   let checked = 0;
   await fc.assert(
     fc.asyncProperty(logs, async ({ log, i }) => {

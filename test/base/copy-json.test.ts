@@ -27,7 +27,7 @@ test("what a wire cannot carry is refused", () => {
   expect(() => copyJson({ big: 1n })).toThrow(TypeError);
 });
 
-test("whoever sends something cannot change it afterwards", () => {
+test("a sender cannot change a value after sending it", () => {
   const sent = { list: [{ n: 1 }] };
   const received = copyJson(sent);
   sent.list[0] = { n: 2 };

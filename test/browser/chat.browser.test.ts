@@ -75,7 +75,7 @@ test("a question that was lost on its way is asked again, once", async () => {
   expect(asked()).toBe(1);
 });
 
-test("a question that arrived, and nobody heard so, is asked again and is the same one", async () => {
+test("a question whose acknowledgement was lost is sent again and is the same one", async () => {
   const { model, next, asked } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");

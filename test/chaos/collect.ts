@@ -11,7 +11,7 @@ import { readJournal, readStopped } from "./witness/journal.ts";
 import type { TraceLine } from "./witness/marked-engine.ts";
 import { scan } from "./witness/scan.ts";
 
-/** What a campaign leaves for its witnesses. */
+/** The remains of a campaign, for its witnesses. */
 interface Remains {
   readonly seed: string;
   readonly namespace: string;

@@ -19,7 +19,7 @@ test("a run is shown as it happens, and ends with a receipt and what was said", 
   );
 });
 
-test("a call that needs somebody's word is granted from another terminal", async () => {
+test("a call that needs approval is approved from another terminal", async () => {
   await using town = await Town.open();
   const running = town.reeve("run", "steward", "sell", "--id", "t2");
   await town.asked("t2");
@@ -146,7 +146,7 @@ test("a run that rests in its code is told, and woken with a signal", async () =
   expect((await running).said).toContain('{\n  "by": "ada"\n}\n\n✓ completed: answered');
 });
 
-test("a conversation whose turn somebody has says who to look for; a tree in line says so", async () => {
+test("a busy conversation names the tree that has the turn; a queued tree is reported", async () => {
   await using town = await Town.open();
   const turn = town.reeve("run", "steward", "sell", "--id", "t13", "--session", "talk");
   await town.asked("t13");
@@ -262,7 +262,7 @@ test("a call that is not in doubt cannot be reconciled, and that is said", async
   expect((await town.reeve(...words.slice(0, 5))).complained).toContain("--output <tokens>' not specified");
 });
 
-test("sessions that somebody has written are listed", async () => {
+test("sessions with entries are listed", async () => {
   await using town = await Town.open();
   expect((await town.reeve("sessions")).said).toBe("no sessions\n");
   const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };

@@ -36,7 +36,7 @@ function shown(story: Story, speech: Speech, { width = 80, room = 20 } = {}): re
 
 const quotes = (lines: readonly string[]): readonly string[] => lines.filter((line) => line.includes("“"));
 
-test.each([80, 140])("each word shows below whoever says it, at %i columns", (width) => {
+test.each([80, 140])("live text shows below its run, at %i columns", (width) => {
   const [story, speech] = [talk(), new Speech()];
   const { begins, says } = teller(story, speech);
   for (const [run, attempt] of [["a"], ["b"], ["c"]].entries()) begins(run, attempt[0] ?? "");
@@ -77,7 +77,7 @@ test("what was said is gone once the answer is there", () => {
   expect(speech.row(story.run(1), 80)).toBeNull();
 });
 
-test("where there is no room, nobody is left out for words", () => {
+test("without space for live text, every run is still shown", () => {
   const [story, speech] = [talk(), new Speech()];
   const { begins, says } = teller(story, speech);
   for (const [run, attempt] of [

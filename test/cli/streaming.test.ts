@@ -48,7 +48,7 @@ const clerkWith = (model: Model): Agent => ({
   },
 });
 
-test("what is said shows while it is said, below whoever says it; an attempt that failed leaves nothing", async () => {
+test("text shows while it streams, below its run; a failed attempt leaves nothing", async () => {
   const model = new Speaker();
   await using town = await Town.open({ agents: [clerkWith(model)] });
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });

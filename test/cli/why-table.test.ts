@@ -108,7 +108,7 @@ const moreWaits: Readonly<Record<string, Case>> = {
       .tell(1, "run.paused", { cause: "preempted" }),
     run: 1,
   },
-  "queued, and somebody is to give way": {
+  "queued, and another run should yield": {
     story: boss()
       .starts(1, "digger", { boss: 0, priority: "low" })
       .tell(0, "spawn.queued", { ...clerk, child: boss().run(2), victim: boss().run(1) }),

@@ -47,7 +47,7 @@ const question: ApprovalRecord = {
   decision: null,
 };
 
-test("a run that waits for somebody's word says for which tool, since when, and how to give it", () => {
+test("a run that waits for approval names the tool, the duration and the command", () => {
   expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
 clerk: waiting 2m 5s for approval of send_letter
   the policy asks about send_letter, whose risk is high.
@@ -107,7 +107,7 @@ test("a run that no worker has taken up says so", () => {
   expect(told(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
 });
 
-test("a run that only works says that it waits for nobody", () => {
+test("a working run reports that it waits for nothing", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", {}).after(90_000);
   expect(told(story, 0)).toMatch(/^boss: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });

@@ -37,7 +37,7 @@ test("pieces that come close together travel as one, and the last ones come befo
   expect(watcher.heard[1]?.text).toBe(Array.from({ length: 1_000 }, (_, n) => `${n} `).join(""));
 });
 
-test("whoever comes in the middle of an answer hears it from its beginning, here and elsewhere", async () => {
+test("a subscriber that comes in the middle of an answer gets it from its beginning, here and elsewhere", async () => {
   const store = memoryStore();
   const source = await worker(store);
   const feed = answer(source, key, "a1");
@@ -95,7 +95,7 @@ test("what an attempt says after it was given up is not heard", async () => {
   expect(watcher.shown).toBe("");
 });
 
-test("without an endpoint a model is asked to stream only while somebody watches", async () => {
+test("without an endpoint a model streams only while there is a subscriber", async () => {
   const reader = some(memoryStore());
   expect(() => answer(reader, key, "a1")).toThrow("nobody watches");
   const watcher = new Watcher(reader, key);

@@ -215,7 +215,7 @@ test("a worker has the time to drain before it is killed", () => {
   );
 });
 
-test("there are two workers, and nobody but the server is reached from outside", () => {
+test("there are two workers, and only the server can be reached from outside", () => {
   expect(named("worker-b1").spec.replicas).toBeGreaterThanOrEqual(2);
   expect(services["worker"]?.deploy?.replicas).toBeGreaterThanOrEqual(2);
   const published = Object.entries(services).filter(([, each]) => each.ports);
@@ -223,7 +223,7 @@ test("there are two workers, and nobody but the server is reached from outside",
   expect(of(service, "Service")).toHaveLength(3);
 });
 
-test("whoever is not named may not talk: Restate's admin is for workers, a worker's port is for Restate", () => {
+test("only named pods may connect: Restate's admin is for workers, a worker's port is for Restate", () => {
   const deny = policies.find(({ spec }) => !spec.podSelector.matchLabels);
   expect(deny?.spec.ingress).toBeUndefined();
   const allowed = (app: string): Record<number, readonly unknown[]> => {

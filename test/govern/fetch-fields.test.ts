@@ -92,7 +92,7 @@ test("usage above what was reserved is booked as reported, and nothing is sent a
   expect(governed.account.spend.settled.tokens).toBe(9_005);
 });
 
-test("messages that are no list are refused: nobody measures them", async () => {
+test("messages that are not a list are refused, because they cannot be measured", async () => {
   const messages = { 0: { role: "user", content: "z".repeat(100_000) }, length: 1 };
   expect((await send({ messages })).status).toBe(402);
 });

@@ -154,7 +154,7 @@ test.each([
   expect((await send(govern.fetch({ fetch }))).status).toBe(200);
 });
 
-test("what nobody can count is refused under a limit; reading is not", async () => {
+test("an uncountable request is refused under a limit; reading is not", async () => {
   const governed = govern.fetch({
     budget: { maxTokens: 10_000 },
     fetch: async () => new Response("ok"),

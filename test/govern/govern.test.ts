@@ -215,7 +215,7 @@ test.each([
   ["is broken off", new Error("cut")],
   ["ends without its end", "end" as const],
   ["is given up", "cancel" as const],
-])("a stream that %s stays in doubt until somebody finds out", async (_, how) => {
+])("a stream that %s stays in doubt until it is reconciled", async (_, how) => {
   const { model } = fakeV4(said, finish("stop"), { after: how instanceof Error ? how : "silence" });
   const ended = { ...model, doStream: async () => ({ stream: ReadableStream.from([]) }) };
   const governed = govern(how === "end" ? ended : model, { budget: { maxTokens: 1_000 } });

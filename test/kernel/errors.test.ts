@@ -102,7 +102,7 @@ test("every error class of the kernel is among the samples", async () => {
   expect(new Set(samples.map((error) => error.constructor))).toEqual(await getErrorClasses());
 });
 
-test("a thrown value of somebody else becomes data, whatever it is", () => {
+test("a thrown value of foreign code becomes data, whatever it is", () => {
   expect(encodeError(new RangeError("too big"))).toEqual({
     code: "foreign",
     kind: "RangeError",

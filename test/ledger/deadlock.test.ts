@@ -118,7 +118,7 @@ const lent = [
   { kind: "resume", run: run("a") },
 ];
 
-test("2.12 a slot that is lent goes to the best in line, and nobody is dropped", () => {
+test("2.12 a lent slot goes to the first in the queue, and no run is dropped", () => {
   const tree = allWaitForA((before) => {
     before.admit("b", { priority: "high" });
     before.of("yield", "a");

@@ -78,7 +78,7 @@ function property(create: (maxAgents: number, allowPreempt: boolean) => Headcoun
 const manyRuns = { timeout: 600_000 };
 
 test(
-  "2.9 at no instant, in any interleaving, more runs than maxAgents; no slot is lost; nobody starves",
+  "2.9 at no instant, in any interleaving, more runs than maxAgents; no slot is lost; no run starves",
   manyRuns,
   () => {
     const ledger = property((maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt));

@@ -92,7 +92,7 @@ test("2.11 pausing an unknown run has no effect", () => {
   expect(tree.state).toBe(before);
 });
 
-test("2.11 a held root of a tree without helpers hires nobody", () => {
+test("2.11 a held root of a tree without children spawns no run", () => {
   const tree = new Tree({ maxAgents: 1 });
   tree.of("pause", "root");
   expect(tree.admit("a")).toMatchObject({ kind: "denied", reason: "full" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { root, run, Tree } from "./tree.ts";
 
-test("4.1 cancel marks the subtree, the first reason wins, and nobody there gets a slot", () => {
+test("4.1 cancel marks the subtree, the first reason wins, and no run there gets a slot", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.admit("b", { parent: run("a"), onFull: "wait", detached: true });

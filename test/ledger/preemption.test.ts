@@ -10,7 +10,7 @@ test("2.4 full and high: the lowest strictly below is the victim, ties the one h
   expect(tree.effects).toEqual([{ kind: "tell", run: run("b"), cause: "preempted" }]);
 });
 
-test("2.4 nobody strictly below: denied, or queued for who asked to wait", () => {
+test("2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "high" });
   expect(tree.admit("b", { priority: "high" })).toMatchObject({ reason: "nobody-below" });
@@ -24,7 +24,7 @@ test("2.4 allowPreempt false: denied, or queued for who asked to wait", () => {
   expect(tree.admit("b", { priority: "critical", onFull: "wait" })).toEqual({ kind: "queued", victim: null });
 });
 
-test("2.4 a run that yields, is cancelled or is held is nobody's victim", () => {
+test("2.4 a run that yields, is cancelled or is held is never a victim", () => {
   const tree = new Tree({ maxAgents: 4 });
   for (const name of ["a", "b", "c"]) tree.admit(name, { priority: "low" });
   tree.cancel("a");

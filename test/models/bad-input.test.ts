@@ -159,7 +159,7 @@ test.each<[string, object]>([
   ["arguments of 10 MB at once", { type: "tool-call", toolCallId: "1", toolName: "x", input: large }],
   ["a stream without end", { type: "text-delta", id: "1", delta: "x".repeat(1_000) }],
   ["a stream of nothing without end", { type: "text-delta", id: "1", delta: "" }],
-  ["a stream of things nobody knows", { type: "surprise" }],
+  ["a stream of unknown parts", { type: "surprise" }],
 ])("%s ends in a typed error that is not retried", async (_, given) => {
   const { model, pulls } = streaming(() => part(given));
   const seen: ModelDelta[] = [];

@@ -168,7 +168,7 @@ const shapes: readonly Shape[] = [
   },
   { says: "a bare reset", error: coded("ECONNRESET"), kind: "server-error", unbilled: false },
   {
-    says: "somebody else's abort",
+    says: "an abort of another caller",
     error: new DOMException("This operation was aborted", "AbortError"),
     kind: "timeout",
     unbilled: false,

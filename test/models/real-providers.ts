@@ -30,7 +30,7 @@ export const hello: ModelRequest = {
   maxOutputTokens: 64,
 };
 
-/** How an answer is requested: whole, or streamed. */
+/** The ways to request an answer: whole, or streamed. */
 export const ways = ["whole", "streamed"] as const;
 
 export type Way = (typeof ways)[number];

@@ -6,7 +6,7 @@ const slowestMs = 5_000;
 /** Picks the tests for a mutant: those that enter its function, the likeliest to fail first, within a budget of time. */
 export class Selection {
   readonly #byFunction = new Map<string, MeasuredTest[]>();
-  /** How often a test has killed a mutant of a file. */
+  /** Number of mutants of a file that a test has killed. */
   readonly #kills = new Map<string, number>();
   readonly #budgetMs: number;
 

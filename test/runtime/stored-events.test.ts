@@ -28,7 +28,7 @@ function watchedRuntime(): { readonly runtime: Runtime; readonly asked: () => nu
   return { runtime, asked: () => asked };
 }
 
-test("whoever watches a tree asks it whether it is over when it may be, and not before", async () => {
+test("a subscriber asks a tree whether it has ended only when it may have", async () => {
   const { runtime, asked } = watchedRuntime();
   await using _ = runtime;
   const run = await runtime.start(counter, "count");

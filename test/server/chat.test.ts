@@ -118,7 +118,7 @@ function askedIn(chat: PlainChat): { readonly id: string; readonly input: unknow
   return { id: part?.approval?.id ?? "", input: part?.input };
 }
 
-test("a call that needs somebody's word waits, and goes on with the answer in the same message", async () => {
+test("a call that needs approval waits, and continues with the answer in the same message", async () => {
   const estate = await estateOf(steward());
   const chat = admin(estate, "steward", withApprovals);
   await chat.sendMessage({ text: "Sell it" });
@@ -144,7 +144,7 @@ test("a call that is denied is not made, and the model hears why", async () => {
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("never");
 });
 
-test("several calls that need somebody's word are all answered before anything else is said", async () => {
+test("several calls that need approval are all answered before any other message", async () => {
   const twice = call("sell", { field: "north" }, ["sell", { field: "south" }]);
   const estate = await estateOf(steward(scriptedModel([twice, say("sold both")])));
   const chat = admin(estate, "steward", withApprovals);
@@ -159,7 +159,7 @@ test("several calls that need somebody's word are all answered before anything e
     .toEqual(["ready", { text: "sold both", tools: ["sell output-available", "sell output-available"] }]);
 });
 
-test("only who may approve can answer, and nobody answers another tenant's question", async () => {
+test("only callers that may approve can answer, and none answers another tenant's question", async () => {
   const estate = await estateOf(steward());
   const chat = admin(estate, "steward");
   await chat.sendMessage({ text: "Sell it" });

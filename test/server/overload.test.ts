@@ -77,7 +77,7 @@ test("a tenant that takes all it can get leaves room for others, whatever its ke
   expect(new Set((await Promise.all(starts)).map(({ status }) => status))).toEqual(new Set([202]));
 });
 
-test("while starts wait, whoever looks, steers or stops is answered", async () => {
+test("while starts wait, reads, steers and cancels are answered", async () => {
   const { estate, engine } = await heldEstate({ starts: 2 });
   const begun = estate.post("/runs", { ...body, id: "begun" });
   await expect.poll(() => engine.held.length).toBe(1);
@@ -130,7 +130,7 @@ test("what was accepted counts until the store has heard of it: how far it is be
   await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
 });
 
-test("whoever watches what was started here asks no tree whether it is there", async () => {
+test("a subscriber to a tree started here does not ask the tree whether it exists", async () => {
   const { store, hear } = deafStore();
   const engine = heldEngine();
   const estate = await Estate.open({ runtime: createRuntime({ agents: [steward()], store, engine }) });
@@ -185,7 +185,7 @@ test("who is refused need not send the rest, and who goes away in the middle giv
   expect(noted).toEqual([]);
 });
 
-test("a start that was asked for counts until it is answered, also if nobody waits for it any more", async () => {
+test("a requested start counts until it is answered, even if its caller has left", async () => {
   const { estate, engine } = await heldEstate({ starts: 1 });
   const { hostname, port } = new URL(estate.url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -97,7 +97,7 @@ function askRoute(
 
 const each = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 
-test.each(each)("%s: nobody asks without a key, or with one that is not known", async (_, route) => {
+test.each(each)("%s: a request without a key, or with an unknown one, is refused", async (_, route) => {
   const known = estate.keys.acme.admin;
   const wrong = [
     undefined,
@@ -120,19 +120,22 @@ test.each(scoped)("%s: a key without its scope is refused", async (_, route) => 
   }
 });
 
-test.each(each)("%s: nobody names a tenant, in a header, a query or a body", async (_, route) => {
-  for (const key of [estate.keys.acme.admin, estate.keys.rival.admin]) {
-    const named = "tenant-not-yours-to-name";
-    const header = await askRoute(route, { key, headers: { "x-reeve-tenant": "acme" } });
-    expect([header.status, codeOf(header)]).toEqual([400, named]);
-    const query = await askRoute(route, { key, query: "?tenant=acme" });
-    expect([query.status, codeOf(query)]).toEqual([400, named]);
-    for (const body of [{ tenant: "acme" }, { tenantId: "acme" }]) {
-      const forged = await askRoute(route, { key, body });
-      expect([forged.status, codeOf(forged)]).toEqual([400, route.body ? named : "invalid-request"]);
+test.each(each)(
+  "%s: a request that names a tenant in a header, a query or a body is refused",
+  async (_, route) => {
+    for (const key of [estate.keys.acme.admin, estate.keys.rival.admin]) {
+      const named = "tenant-not-yours-to-name";
+      const header = await askRoute(route, { key, headers: { "x-reeve-tenant": "acme" } });
+      expect([header.status, codeOf(header)]).toEqual([400, named]);
+      const query = await askRoute(route, { key, query: "?tenant=acme" });
+      expect([query.status, codeOf(query)]).toEqual([400, named]);
+      for (const body of [{ tenant: "acme" }, { tenantId: "acme" }]) {
+        const forged = await askRoute(route, { key, body });
+        expect([forged.status, codeOf(forged)]).toEqual([400, route.body ? named : "invalid-request"]);
+      }
     }
-  }
-});
+  },
+);
 
 /** Without the ids that were asked for, without new ones, and without the time of the request. */
 const plain = ({ text }: Reply, named: Readonly<Record<string, string>>): string =>
@@ -144,18 +147,21 @@ const plain = ({ text }: Reply, named: Readonly<Record<string, string>>): string
 // Writes start trees of this tenant, which lists would show, so they come last.
 const readsFirst = each.toSorted(([, a], [, b]) => Number(a.method !== "get") - Number(b.method !== "get"));
 
-test.each(readsFirst)("%s: what another tenant has looks like what nobody has", async (_, route) => {
-  const key = estate.keys.rival.admin;
-  const run = estate.runtime.run("estate", { tenant: "acme" });
-  const before = await run.status();
-  const theirs = await askRoute(route, { key });
-  const nobodys = await askRoute(route, { key, named: strangers });
-  expect(theirs.status).toBe(nobodys.status);
-  expect([200, 202, 204, 404]).toContain(theirs.status);
-  expect(plain(theirs, ids)).toBe(plain(nobodys, strangers));
-  expect(theirs.status === 404 ? "" : theirs.text).not.toContain("estate");
-  expect(await run.status()).toBe(before);
-});
+test.each(readsFirst)(
+  "%s: another tenant's objects look like objects that do not exist",
+  async (_, route) => {
+    const key = estate.keys.rival.admin;
+    const run = estate.runtime.run("estate", { tenant: "acme" });
+    const before = await run.status();
+    const theirs = await askRoute(route, { key });
+    const nobodys = await askRoute(route, { key, named: strangers });
+    expect(theirs.status).toBe(nobodys.status);
+    expect([200, 202, 204, 404]).toContain(theirs.status);
+    expect(plain(theirs, ids)).toBe(plain(nobodys, strangers));
+    expect(theirs.status === 404 ? "" : theirs.text).not.toContain("estate");
+    expect(await run.status()).toBe(before);
+  },
+);
 
 test.each(each)("%s: a field or a parameter that there is not is refused", async (_, route) => {
   const key = estate.keys.acme.admin;

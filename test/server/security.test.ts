@@ -45,7 +45,7 @@ test("with auth and a name it listens for others, too", async () => {
   expect((await ask(url, "GET", { headers: { host: "estate.example" } })).status).toBe(401);
 });
 
-test("on loopback nobody needs a key, and a page of somebody else gets nothing", async () => {
+test("on loopback no key is needed, and a foreign page gets nothing", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
   closing(listener);
   const url = `${listener.url}/agents`;
@@ -220,7 +220,7 @@ test("who asks too often is told when to come again, others are not disturbed", 
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-test("where nobody answers, the caller is told so in time", async () => {
+test("without an answering worker, the caller gets an error in time", async () => {
   const store = memoryStore();
   const stuck = Object.assign(Object.create(store), { sessions: { list: never } });
   const estate = await estateOf({

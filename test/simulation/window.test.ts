@@ -82,7 +82,7 @@ describe.each(insideTool)("5.3 killed at %s", (point) => {
     expect(new Set(delivered)).toEqual(new Set([key]));
   });
 
-  test("a tool that reports is not run again, and the model is told that nobody knows", async () => {
+  test("a tool that reports is not run again, and the model learns that the outcome is unknown", async () => {
     const { output, delivered } = await play(point, 1, mailer({ onUnknown: "report" }));
     expect(output).toBe("unknown");
     expect(delivered.length).toBeLessThanOrEqual(1);
@@ -94,13 +94,13 @@ describe.each(insideTool)("5.3 killed at %s", (point) => {
     expect(new Set(delivered)).toEqual(new Set([key]));
   });
 
-  test("a tool that asks is run again when somebody says so", async () => {
+  test("a tool that asks is run again after approval", async () => {
     const { output, delivered, events } = await play(point, 1, mailer({ onUnknown: "ask" }), ["rerun"]);
     expect([output, only(events, "approval.requested")]).toEqual([sent, 1]);
     expect(new Set(delivered)).toEqual(new Set([key]));
   });
 
-  test("a tool that asks is not run again when nobody says so", async () => {
+  test("a tool that asks is not run again without approval", async () => {
     const { output, delivered } = await play(point, 1, mailer({ onUnknown: "ask" }));
     expect(output).toBe("unknown");
     expect(delivered.length).toBeLessThanOrEqual(1);

@@ -244,7 +244,7 @@ async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
   await server.query(`insert into reeve_event values ('acme', '${tree}', ${event.seq}, '${body}')`, url);
 }
 
-test("a reader that nobody tells looks by itself", async () => {
+test("a reader without notifications polls by itself", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 50 });
   const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });

@@ -52,7 +52,7 @@ export interface ValueStart {
   readonly ignoredFunctions: readonly string[];
 }
 
-/** How an expression holds the value: as itself, or in fields. */
+/** The way an expression holds the value: as itself, or in fields. */
 interface Held {
   readonly itself: boolean;
   readonly fields: ReadonlyMap<string, Held>;

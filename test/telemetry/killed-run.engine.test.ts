@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test("a run killed in a tool and in a model call is one span for each step, whoever reads it", async () => {
+test("a run killed in a tool and in a model call is one span for each step, for every reader", async () => {
   const port = await freePort();
   const start = (): Promise<WorkerProcess> =>
     startWorker("../../../telemetry/fixtures/crew-worker.ts", [

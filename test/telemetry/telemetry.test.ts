@@ -166,7 +166,7 @@ test("words go along where that is asked for", async () => {
   }
 });
 
-test("a tool is told its own span, and a tree comes below whoever asked for it", async () => {
+test("a tool receives its own span, and a tree is a child of its caller's span", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const { events, given } = await history({ traceparent });
   const { telemetry, spans } = recorder();

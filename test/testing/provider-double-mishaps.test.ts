@@ -235,7 +235,7 @@ test.each(["chat", "responses", "compatible"] as const)(
   },
 );
 
-test("streamed, anthropic: missing usage throws an error that nobody can classify", async () => {
+test("streamed, anthropic: missing usage throws an error that cannot be classified", async () => {
   const double = await withFault("missing-usage");
   const error = await failure(ask(realModel("anthropic", double), "stream", call));
   expect(error).toMatchObject({ name: "Error", message: "Expected a normalized Anthropic stream error" });

@@ -22,7 +22,7 @@ export class Proxy {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  /** @throws CliError if somebody has the port. */
+  /** @throws CliError if the port is in use. */
   static async listen(port: number, target: () => ProxyTarget): Promise<Proxy> {
     const server = createServer((incoming, outgoing) => forward(incoming, outgoing, target()));
     server.listen(port, "127.0.0.1");

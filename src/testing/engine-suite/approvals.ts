@@ -63,28 +63,25 @@ export const isRefused =
 
 /** Section 7.5 and 7.6: authority to decide about a call, and the effect of a decision. */
 export const approvalCases: readonly EngineCase[] = [
-  deciding(
-    "7.6 a call waits for somebody's word, and is made with exactly what was approved",
-    async (desk) => {
-      const run = await desk.runtime.start(desk.clerk, "ann");
-      const id = await asked(run);
-      const [question] = await run.approvals();
-      assert.equal(question?.tool, "mail");
-      assert.deepEqual(question?.arguments, { to: "ann" });
-      assert.equal(question?.agentId, "clerk");
-      assert.deepEqual(desk.mailed, []);
-      await run.approve(id, { by: "boss", ...(question && { hash: question.hash }) });
-      assert.deepEqual((await run.result()).output, ["sent"]);
-      assert.deepEqual(desk.mailed, [{ to: "ann" }]);
-      const events = await historyOf(run);
-      assert.deepEqual(only(events, "approval.requested").length, 1);
-      assert.deepEqual(
-        only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
-        [["approved", "boss"]],
-      );
-      assert.equal(only(events, "tool.start").length, 1);
-    },
-  ),
+  deciding("7.6 a call waits for approval, and is made with exactly the approved arguments", async (desk) => {
+    const run = await desk.runtime.start(desk.clerk, "ann");
+    const id = await asked(run);
+    const [question] = await run.approvals();
+    assert.equal(question?.tool, "mail");
+    assert.deepEqual(question?.arguments, { to: "ann" });
+    assert.equal(question?.agentId, "clerk");
+    assert.deepEqual(desk.mailed, []);
+    await run.approve(id, { by: "boss", ...(question && { hash: question.hash }) });
+    assert.deepEqual((await run.result()).output, ["sent"]);
+    assert.deepEqual(desk.mailed, [{ to: "ann" }]);
+    const events = await historyOf(run);
+    assert.deepEqual(only(events, "approval.requested").length, 1);
+    assert.deepEqual(
+      only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
+      [["approved", "boss"]],
+    );
+    assert.equal(only(events, "tool.start").length, 1);
+  }),
 
   deciding("7.6 what is denied is not called, and the reason is told", async (desk) => {
     const run = await desk.runtime.start(desk.clerk, "ann");
@@ -145,7 +142,7 @@ export const approvalCases: readonly EngineCase[] = [
   ),
 
   deciding(
-    "7.6 a question that nobody answers in time is a no",
+    "7.6 a question without an answer in time is denied",
     async (desk) => {
       const run = await desk.runtime.start(desk.clerk, "ann");
       assert.deepEqual((await run.result()).output, ["not called: nobody approved it in time"]);
@@ -231,7 +228,7 @@ function narrowing(): readonly EngineCase[] {
       },
     },
     {
-      name: "7.5 with nobody to approve it a call that needs a word is refused, with the line that would allow it",
+      name: "7.5 without an approver a call that needs approval is refused, with the line that would allow it",
       run: async (harness) => {
         const { clerk, mailed } = office();
         await onRuntime(harness, { agents: [clerk] }, async (runtime) => {

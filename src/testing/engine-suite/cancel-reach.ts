@@ -234,7 +234,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 calls that nobody awaits end quietly with their run",
+    name: "4.1 calls that are not awaited end quietly with their run",
     async run(harness) {
       const model = heldModel();
       const loud: unknown[] = [];

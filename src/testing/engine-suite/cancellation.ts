@@ -71,7 +71,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 whoever is being hired during a cancel is born cancelled or never starts, and the tree ends",
+    name: "4.1 a run spawned during a cancel starts cancelled or never starts, and the tree ends",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const worker = agentOf("worker", async (ctx) => void (await ctx.llm(hello)), { model });

@@ -208,7 +208,7 @@ export const continueCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 a long turn of an agent goes on in fresh executions, and nobody notices",
+    name: "5.1 a long turn of an agent continues in fresh executions, without a visible difference",
     async run(harness) {
       const looked: Json[] = [];
       const look = effect("look", async (input) => {

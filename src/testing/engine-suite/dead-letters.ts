@@ -23,7 +23,7 @@ export const deadLetterCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.4 a message to an agent that nobody knows is dead-lettered, and the tree goes on",
+    name: "6.4 a message to an unknown agent is dead-lettered, and the tree goes on",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         await ctx.send(AgentId.of("nobody"), "hello?");

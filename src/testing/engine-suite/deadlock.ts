@@ -37,7 +37,7 @@ export const deadlockCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.12 a line that nobody can leave any more is dissolved: its runs fail with reason would-deadlock",
+    name: "2.12 a deadlocked queue is dissolved: its runs fail with reason would-deadlock",
     async run(harness) {
       const leaf = agentOf("leaf", async () => "leaf");
       const middle = agentOf("middle", async (ctx) => {
@@ -63,7 +63,7 @@ export const deadlockCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.12 somebody else who can still end is reason enough to stand in line",
+    name: "2.12 a run queues if any other run can still end",
     async run(harness) {
       const leaf = agentOf("leaf", async () => "leaf");
       const other = agentOf("other", async (ctx) => ctx.waitFor("go"));

@@ -105,7 +105,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.3 a denial that nobody catches ends the run failed with stopReason budget.agents, without a restart",
+    name: "2.3 an uncaught denial ends the run failed with stopReason budget.agents, without a restart",
     async run(harness) {
       const attempts: string[] = [];
       const helper = agentOf("helper", async () => null);

@@ -79,7 +79,7 @@ export const labelCases: readonly EngineCase[] = [
       ),
   ),
   meeting(
-    "7.5 whoever asks for the result of a run that it has not hired has seen what that run has",
+    "7.5 a run that reads the result of a run it did not spawn gets that run's labels",
     (made) => {
       const other = free("joiner", made, async (ctx) => {
         const runId = RunId.of(ctx.supervision.treeId, 2);
@@ -163,7 +163,7 @@ export const labelCases: readonly EngineCase[] = [
     refused,
   ),
   meeting(
-    "7.5 what a helper has seen comes up after it has ended, when somebody asks for its result",
+    "7.5 the labels of an ended child reach the run that reads its result",
     (made) => [
       free("boss", made, async (ctx) => {
         if (ctx.state === null) {

@@ -215,7 +215,7 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.4 a message that a run was hired with wakes nobody, even if its run never reads it",
+    name: "6.4 the task of a run wakes no other run, even if its run never reads it",
     async run(harness) {
       const deaf = agentOf("deaf", async () => null);
       const boss = agentOf("boss", async (ctx) => {

@@ -38,7 +38,7 @@ export const preemptionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.4 nobody strictly below: denied, or queued if the caller asked to wait",
+    name: "2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
         const first = await office.hire("a", { priority: "high" });

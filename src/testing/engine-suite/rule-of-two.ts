@@ -98,7 +98,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   ),
   meeting(
-    "7.5 a step says what it brings, and so does whoever starts a tree",
+    "7.5 a step states its labels, and so does the caller that starts a tree",
     (made) => [
       free("clerk", made, async (ctx) => {
         await ctx.step("fetch", () => "a page", { labels: { untrusted: true } });

@@ -85,7 +85,7 @@ export const sessionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.1 the same tree again is the same turn, whoever has it by now",
+    name: "8.1 the same tree again is the same turn, whichever tree has the turn now",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
         const start = (id: string) => runtime.start(speaker, id, { id, session: "talk" });

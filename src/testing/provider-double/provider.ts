@@ -66,7 +66,7 @@ export class Provider {
   readonly #settings: ProviderSettings;
   readonly #formats: readonly WireFormat[] = [openaiChat, openaiResponses(), anthropicMessages];
   readonly #cache: PromptCache | null;
-  /** How often each body was seen: a retry is a new draw. */
+  /** Number of times each body was seen: a retry is a new draw. */
   readonly #seen = new Map<string, number>();
   readonly #unanswered = new Set<Arrival>();
   #closed = false;

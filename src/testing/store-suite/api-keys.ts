@@ -31,7 +31,7 @@ export const apiKeyCases: readonly StoreCase[] = [
     await elsewhere[Symbol.asyncDispose]();
   }),
 
-  storeCase("a tenant lists and revokes its own API keys, and nobody else's", async ({ store }) => {
+  storeCase("a tenant lists and revokes only its own API keys", async ({ store }) => {
     const [acme, rival] = [`acme-${randomUUID()}`, `rival-${randomUUID()}`];
     const [one, other, theirs] = [keyOf(acme), keyOf(acme), keyOf(rival)];
     for (const key of [one, other, theirs]) await store.apiKeys.put(key);

@@ -44,7 +44,7 @@ export const approvalCases: readonly StoreCase[] = [
     assert.deepEqual(one, other);
   }),
 
-  storeCase("a question nobody asked cannot be decided", async ({ store, tenant }) => {
+  storeCase("a question that was never asked cannot be decided", async ({ store, tenant }) => {
     const deciding = store.approvals.decide(tenant, questionOf(9).id, yes);
     await assert.rejects(deciding, (error) => error instanceof NotFoundError);
   }),

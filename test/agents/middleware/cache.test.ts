@@ -31,7 +31,7 @@ import { broken, look, price } from "./models.ts";
 const cached = (model: ScriptedModel, layer = cache(), version?: string) =>
   agent({ name: "worker", model, version, middleware: { chat: [layer] } });
 
-test("3.5 a hit asks nobody, reserves nothing and costs nothing", async () => {
+test("3.5 a hit calls no model, reserves nothing and costs nothing", async () => {
   const model = scriptedModel([say("done")], { price });
   const worker = cached(model);
   await using t = testRuntime({ agents: [worker] });

@@ -10,7 +10,7 @@ export const everyCallReserved: Predicate = {
   findings: (history) => [
     ...history.bill
       .filter(({ run }) => run === null || !history.trees.some(({ plan }) => run.startsWith(`${plan.id}~`)))
-      .map(({ run }) => ({ where: String(run), what: "a call of nobody" })),
+      .map(({ run }) => ({ where: String(run), what: "a call without a run" })),
     ...history.trees.flatMap((tree) => findings(history, tree)),
   ],
 };

@@ -13,7 +13,7 @@ export interface PlantedBug {
 export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I1",
-    what: "nobody is told that a helper has ended",
+    what: "no run is notified that a child has ended",
     file: "tree/run-lifecycle.ts",
     was: 'work.push(listener, { kind: "ended", run: id, result });',
     is: "void listener;",

@@ -20,7 +20,7 @@ export async function tryPlanted(wanted: readonly PlantedBug[] = bugs): Promise<
   return await inLanes(wanted, together, async (bug): Promise<Caught> => {
     const { predicate, what } = bug;
     const trial = trials[predicate];
-    if (!trial) throw new TypeError(`nobody tries the bug for ${predicate}`);
+    if (!trial) throw new TypeError(`no trial for the bug of ${predicate}`);
     const { history, seconds } = await campaign(stage, {
       ...trial,
       seed: `planted ${predicate}`,

@@ -17,7 +17,7 @@ let port: number;
 
 /** The requests the double was sent, by model: the witness. */
 let requests: string[] = [];
-/** How often `stuck` and `mail` hang before they answer. */
+/** Number of times `stuck` and `mail` hang before they answer. */
 let hangs = 1;
 const asked = (model: string): number => requests.filter((name) => name === model).length;
 

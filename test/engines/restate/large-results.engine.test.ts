@@ -86,7 +86,7 @@ test("what was laid aside goes a day after its run has ended, as the journal doe
   expect(await get()).toBe(null);
 });
 
-test("content answers nobody at the ingress who has no key", async () => {
+test("content refuses callers at the ingress without a key", async () => {
   const { tree, result } = await launch(engine, async (primitives) =>
     settle(
       primitives,

@@ -45,7 +45,7 @@ test("an error of ours comes back as itself, from outside and through another ob
   expect(through).toMatchObject({ code: "id-conflict", id: object.key });
 });
 
-test("somebody else's error comes back as a foreign one, and is not retried", async () => {
+test("an error of another program comes back as a foreign one, and is not retried", async () => {
   const error = await engine.call(fresh(), "breakDown", null).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ForeignError);
   expect(error).toMatchObject({ kind: "RangeError", message: "out of bounds" });

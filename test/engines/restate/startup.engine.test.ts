@@ -24,7 +24,7 @@ afterEach(() => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("an admin that nobody answers at", async () => {
+test("an admin address without a listener", async () => {
   const admin = `http://127.0.0.1:${await freePort()}`;
   expect(await failure({ admin })).toEqual([
     "admin-unreachable",
@@ -51,7 +51,7 @@ test.each([
   ]);
 });
 
-test("an ingress that nobody answers at", async () => {
+test("an ingress address without a listener", async () => {
   const ingress = `http://127.0.0.1:${await freePort()}`;
   expect(await failure({ ingress })).toEqual([
     "ingress-unreachable",
