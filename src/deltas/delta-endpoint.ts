@@ -114,7 +114,7 @@ export class DeltaEndpoint {
     const readers = this.#trees.get(key) ?? new TreeReaders(key, sealer, { hub, clock });
     this.#trees.set(key, readers);
     const { leave, gone } = readers.add(response);
-    // A subscriber that ends its request has seen the tree end, and wants the remaining pieces.
+    // A subscriber that ends its request has seen the tree end, and still gets the remaining pieces.
     request.once("end", leave).resume();
     response.once("close", () => {
       gone();

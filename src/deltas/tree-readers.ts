@@ -15,7 +15,7 @@ const cutGraceMs = 30_000;
 
 interface Reader {
   readonly response: ServerResponse;
-  /** Whether it wants the waiting pieces, and then the end. */
+  /** Whether it gets only the waiting pieces, and then the end. */
   isLeaving: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface StartLimits {
 
 /** The stored form of an API key. The key cannot be computed from it. */
 export interface ApiKeyRecord {
-  /** The part of the key that is no secret. */
+  /** The public part of the key. */
   readonly id: string;
   /** SHA-256 of the whole key, in hex. A key is 256 random bits, so nothing slower is needed. */
   readonly hash: string;

@@ -117,7 +117,7 @@ export class ApprovalRefusedError extends ReeveError {
     | "no-answer"
     /** The answer does not match the choices or the form of its question. */
     | "wrong-answer";
-  /** The problem of an answer. Absent: the reason says it. */
+  /** The problem of an answer. Absent: the reason is enough. */
   readonly problem: string | undefined;
   /** The decision that counts, without its content. Absent: there is none. */
   readonly decided: SettledDecision | undefined;

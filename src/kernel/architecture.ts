@@ -107,8 +107,8 @@ export interface StrategyDeps {
 }
 
 /**
- * A way to lead a team. `run` sets `state.output` as it goes, and yields what people may watch. It awaits `ctx` and `deps`
- * only, so that it can be replayed after a crash.
+ * A strategy to lead a team. `run` sets `state.output` as soon as it has one, and yields progress for display. It
+ * awaits only `ctx` and `deps`, so that it can be replayed after a crash.
  */
 export interface Architecture {
   readonly name: string;
@@ -116,7 +116,7 @@ export interface Architecture {
   declaredWorkers(): Readonly<Record<string, Hireable<unknown>>>;
   /** Whether the leader's own model is called. Default: false. */
   readonly needsModel?: boolean | undefined;
-  /** The parts that it is made of, in order: for pictures. Default: its workers. */
+  /** Its parts, in order, for diagrams. Default: its workers. */
   readonly steps?:
     | readonly (Hireable<unknown> | Architecture | ((...given: never[]) => unknown))[]
     | undefined;

@@ -45,8 +45,8 @@ export interface VectorQuery {
 }
 
 /**
- * Vectors of memory. A vector tells of the text it was made from, and none can be compared while it is sealed: with
- * sealing, vectors are kept only in a store that the user names.
+ * Vectors of memory. A vector reveals its text, and cannot be compared while it is sealed. So with sealing, vectors are
+ * stored only in a store that the user names.
  */
 export interface VectorStore {
   /** Stores vectors. Replaces those of the same item and embedder. */

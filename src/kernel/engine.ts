@@ -127,7 +127,7 @@ export interface SinkDefinition {
 
 /** The input of one execution of a run. */
 export interface RunLaunch {
-  /** The number of the protocol that the run speaks, in all its executions. */
+  /** The protocol number of the run, in all its executions. */
   readonly protocol: number;
   readonly tree: ObjectAddress;
   readonly runId: RunId;

@@ -7,7 +7,7 @@ export type QuestionField = {
   readonly name: string;
   /** The type of the answer. A list is a subset of the choices. */
   readonly type: (typeof fieldTypes)[number];
-  /** The text that tells a person what to fill in. */
+  /** The text that describes the field to a person. */
   readonly description?: string;
   /** The only values of a text, or of the items of a list. Default for a text: any. */
   readonly choices?: readonly string[];

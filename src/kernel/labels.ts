@@ -20,14 +20,14 @@ export interface Labels {
   readonly sources?: readonly LabelSource[] | undefined;
 }
 
-/** Something that brought labels into a run. A tool that a run calls often is one source: the first call. */
+/** A source of labels in a run. A tool that a run calls often is one source: the first call. */
 export type LabelSource = {
   readonly kind: "tool" | "step" | "input" | "file";
   /** The name of the tool or the step, or the way by which an input came. */
   readonly name: string;
-  /** The run that it was brought into. Null: it came with a file. */
+  /** The run that it was added to. Null: it came with a file. */
   readonly runId: RunId | null;
-  /** The tool call. Null: no step brought it. */
+  /** The tool call. Null: it came without a step. */
   readonly stepId: StepId | null;
   readonly untrusted: boolean;
   readonly private: boolean;

@@ -22,7 +22,7 @@ export interface BlockEdit {
   /** Unique among the owner's writes, as with `Fact.id`. */
   readonly id: string;
   readonly text: string;
-  /** The version that the text was made from. 0: there is no block of this name yet. */
+  /** The version that the text is based on. 0: there is no block of this name yet. */
   readonly version: number;
   readonly limit: number;
   readonly at: number;
@@ -40,7 +40,7 @@ export interface BlockReceipt {
   readonly updatedAt: number;
 }
 
-/** The outcome of an edit. A conflict comes with the block as it is now. Null: there is none. */
+/** The outcome of an edit. A conflict returns the present block. Null: there is none. */
 export type BlockEditResult =
   | { readonly outcome: "applied"; readonly receipt: BlockReceipt }
   | { readonly outcome: "conflict"; readonly present: MemoryBlock | null };

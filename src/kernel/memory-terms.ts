@@ -30,9 +30,9 @@ const assumedItems = 10_000;
 const commonFrom = 1_000;
 
 /**
- * Weighs the terms of a search by the number of items that have each: the rarer, the more. Terms of more than 1,000
- * items are left out where a rarer one is there: they would not change the first results and cost the most. Integers,
- * so that every store adds them up to the same.
+ * Weighs the terms of a search by the number of items that have each: rarer terms weigh more. Terms of more than 1,000
+ * items are left out if there is a rarer one: they cost the most and would not change the first results. Weights are
+ * integers, so that every store computes the same sums.
  */
 export function weighTerms(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const known = [...counts].filter(([, count]) => count > 0);

@@ -34,7 +34,7 @@ export interface ManifestPart {
   readonly notStored?: "ephemeral" | "retention" | "too-large" | undefined;
   /** The name of the sender, and the kind of input. Absent: not an input, or unknown. */
   readonly from?: { readonly kind: (typeof inputKinds)[number]; readonly name: string } | undefined;
-  /** The labels that the content brings. Absent: none. */
+  /** The labels of the content. Absent: none. */
   readonly labels?: Pick<Labels, "untrusted" | "private"> | undefined;
 }
 

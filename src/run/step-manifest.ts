@@ -85,7 +85,7 @@ interface RecordedToolCall {
   readonly input: Json;
   readonly result: ToolResult;
   readonly attempt: StepAttempt;
-  /** The labels that the result brings. */
+  /** The labels of the result. */
   readonly brings: Labels;
   /** The decisions of middleware about it. Default: none. */
   readonly decisions?: readonly StepDecision[] | undefined;

@@ -108,7 +108,7 @@ export function resumed(work: TreeWork, run: RunId): void {
   tellOthers(work, run, "childResumed");
 }
 
-/** Notifies the parent and other waiting runs, which may not want to wait through a pause. */
+/** Notifies the parent and other waiting runs, which may stop waiting during a pause. */
 function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResumed"): void {
   const run = work.run(id);
   const parent = work.slot(id)?.parent;

@@ -6,7 +6,7 @@ const marks = /<\s{0,8}(\/?)\s{0,8}untrusted\b/giu;
 /**
  * Creates a guardrail that marks the beginning and end of untrusted content for the model. The mark holds a nonce that
  * the content's author cannot guess. Marks inside the content are neutralized. It helps a model to distinguish data
- * from instructions. It is no guarantee: the rule of two is.
+ * from instructions, without a guarantee. The rule of two limits the damage.
  */
 export function untrustedContent(): Guardrail {
   return {

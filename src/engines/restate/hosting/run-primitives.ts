@@ -199,7 +199,8 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   /**
-   * Makes an idempotent call outside the journal. The journal keeps the reply. A call whose reply was lost is repeated.
+   * Makes an idempotent call over the ingress, inside a journaled step. The journal keeps the reply. A call whose reply
+   * was lost is repeated.
    */
   #callRepeatable(call: MethodCall): Operation {
     const { steps } = this.#sealing;
