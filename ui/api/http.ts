@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly decided: SettledDecision | null;
   /** Seconds until a retry is allowed. Null if not stated. */
   readonly retryAfterS: number | null;
+  /** The name of a failure of the server in its log. */
+  readonly noted: string | null;
 
   constructor(fields: {
     readonly status: number;
@@ -24,6 +26,7 @@ export class ApiError extends Error {
     readonly reason?: string | null;
     readonly decided?: SettledDecision | null;
     readonly retryAfterS?: number | null;
+    readonly noted?: string | null;
   }) {
     super(fields.message);
     this.status = fields.status;
@@ -31,6 +34,7 @@ export class ApiError extends Error {
     this.reason = fields.reason ?? null;
     this.decided = fields.decided ?? null;
     this.retryAfterS = fields.retryAfterS ?? null;
+    this.noted = fields.noted ?? null;
   }
 }
 
@@ -104,6 +108,7 @@ function toApiError({ status, headers }: Response, answer: unknown): ApiError {
     message: text("message") ?? `the server answered ${status}`,
     reason: text("reason"),
     decided: decisionOf(fieldOf(error, "decided")),
+    noted: text("noted"),
     retryAfterS: retryAfter === null ? null : Number(retryAfter),
   });
 }
@@ -123,6 +128,8 @@ export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 403) return `Your key may not do this: ${error.message}`;
   if (error.status === 429) return `Not begun: try again in ${error.retryAfterS ?? 1} s (${error.message})`;
+  if (error.noted !== null)
+    return `The server failed. Its log has the reason under ${error.noted}. Try again, or ask its operator.`;
   if (error.status === 504) return "No answer: it may still be done. It was asked again under the same id.";
   return error.message;
 }

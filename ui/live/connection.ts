@@ -2,7 +2,13 @@ import { useSyncExternalStore } from "react";
 import type { ServerStatus } from "./messages.ts";
 
 const listeners = new Set<() => void>();
-let status: ServerStatus = { lostSince: null, lagMs: null, noWorkerSince: null, isRefused: false };
+let status: ServerStatus = {
+  lostSince: null,
+  isStoreGone: false,
+  lagMs: null,
+  noWorkerSince: null,
+  isRefused: false,
+};
 
 /** Sets the state of the server, as reported by the stream. */
 export function setStatus(next: ServerStatus): void {

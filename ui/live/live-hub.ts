@@ -38,6 +38,7 @@ interface Tab {
 
 interface StatusAnswer {
   readonly workers: number | null;
+  readonly store: "ready" | "no-answer";
   readonly lagMs: number | null;
 }
 
@@ -47,7 +48,13 @@ export class LiveHub {
   readonly #trees = new Map<string, HubTree>();
   readonly #speech = new Map<string, string>();
   #waiting: Waiting | null = null;
-  #status: ServerStatus = { lostSince: null, lagMs: null, noWorkerSince: null, isRefused: false };
+  #status: ServerStatus = {
+    lostSince: null,
+    isStoreGone: false,
+    lagMs: null,
+    noWorkerSince: null,
+    isRefused: false,
+  };
   readonly #source: LiveSource;
   #isOpen = false;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -178,11 +185,12 @@ export class LiveHub {
 
   async #ask(): Promise<void> {
     try {
-      const { workers, lagMs } = await request<StatusAnswer>("/status", {
+      const { workers, store, lagMs } = await request<StatusAnswer>("/status", {
         signal: AbortSignal.timeout(2 * statusMs),
       });
       this.#change({
         lagMs,
+        isStoreGone: store === "no-answer",
         noWorkerSince: workers === 0 ? (this.#status.noWorkerSince ?? Date.now()) : null,
       });
     } catch (error) {

@@ -35,6 +35,8 @@ export interface Waiting {
 export interface ServerStatus {
   /** Since when it does not answer; null: it does. */
   readonly lostSince: number | null;
+  /** Whether the server answers, and its store does not. */
+  readonly isStoreGone: boolean;
   /** Milliseconds by which the store lags behind. Null if unknown. */
   readonly lagMs: number | null;
   /** Since when no worker is there; null: there is one, or none is needed. */

@@ -13,22 +13,33 @@ const noWorkerMs = 10_000;
 /** Messages at the top while the server has a problem. The rest of the page remains. */
 export function ServerLines(): ReactNode {
   const now = useNow();
-  const { lostSince, lagMs, noWorkerSince } = useServerStatus();
+  const { lostSince, isStoreGone, lagMs, noWorkerSince } = useServerStatus();
   const isLost = lostSince !== null;
   // Announced once: the text itself changes every second.
   useEffect(() => {
     if (isLost) announceNow("The server does not answer");
   }, [isLost]);
+  useEffect(() => {
+    if (isStoreGone) announceNow("The store does not answer");
+  }, [isStoreGone]);
   if (lostSince !== null)
     return (
       <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
         The runs go on. The page tries again by itself.
       </Line>
     );
+  if (isStoreGone)
+    return (
+      <Line title="The store does not answer: nothing new can be read.">
+        Check the database of the server. The page tries again by itself.
+      </Line>
+    );
   return (
     <>
       {lagMs !== null && lagMs > behindMs && (
-        <Line title={`The store is ${span(lagMs)} behind.`}>What is shown is as old as that.</Line>
+        <Line title={`The store is ${span(lagMs)} behind.`}>
+          The page shows the state of then. If it stays so, check the load of the database.
+        </Line>
       )}
       {noWorkerSince !== null && now - noWorkerSince > noWorkerMs && (
         <Line title="No worker is there: nothing goes on until one is.">

@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
-import { allAgents, fromEvents, type TreeView, why } from "#view";
+import { fromEvents, type TreeView, why } from "#view";
 import { useLock } from "../api/session.tsx";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
+import { agentWithoutMoney } from "../run/money-banner.tsx";
 import { useNow } from "../parts/use-now.ts";
 
 /** Explains a tree whose next call does not fit into its budget, with a remedy. Renders nothing if no call waits. */
@@ -16,11 +17,7 @@ export function MoneyWait({
 }): ReactNode {
   const now = useNow();
   const lock = useLock("admin");
-  // A call in flight may still make room.
-  const agent =
-    tree.root.reservedMicros > 0
-      ? undefined
-      : [...allAgents(tree.root)].find(({ activity }) => activity.kind === "budget");
+  const agent = agentWithoutMoney(tree);
   if (!agent) return null;
   const { answer, details } = why(fromEvents(agent), now);
   return (

@@ -18,6 +18,7 @@ import { useTitle } from "../parts/use-title.ts";
 import { stepPath } from "../step/step-names.ts";
 import { AgentPanel } from "./agent-panel.tsx";
 import { EventLog } from "./event-log.tsx";
+import { MoneyBanner } from "./money-banner.tsx";
 import { RunDialogs, type RunDialog } from "./run-dialogs.tsx";
 import { type HeadActions, RunHead } from "./run-head.tsx";
 import { TabLinks } from "./tab-links.tsx";
@@ -97,6 +98,7 @@ function RunBody({
     <>
       <RunHead tree={tree} now={now} actions={actions} />
       <WhyBanner tree={tree} pending={pending} now={now} />
+      <MoneyBanner tree={tree} now={now} onTopUp={(poor) => setDialog({ kind: "top-up", agent: poor })} />
       {tab === "tree" ? (
         <TreeTab {...{ state, selection, agent, actions, pending, now }} />
       ) : (

@@ -1,4 +1,17 @@
-import { answer, type Route, route } from "../route.ts";
+import { withTimeout } from "#base";
+import { answer, type Route, route, type ServerHost } from "../route.ts";
+
+/** Milliseconds within which a store that is there answers. */
+const storeMs = 2_000;
+
+/** Returns the number of live workers. Null if the store does not answer. */
+async function countWorkers({ runtime, clock }: ServerHost): Promise<number | null> {
+  const onTimeout = (): null => null;
+  const count = async (): Promise<number> => (await runtime.store.workers.list(clock.now())).length;
+  return withTimeout<number | null>({ clock, ms: storeMs, onTimeout, bestEffort: true }, count).catch(
+    () => null,
+  );
+}
 
 export const statusRoutes: readonly Route[] = [
   route({
@@ -6,12 +19,20 @@ export const statusRoutes: readonly Route[] = [
     path: "/status",
     scope: "read",
     forUsers: true,
-    summary: "The version of the server, its workers, and how far the store is behind",
+    summary: "The version of the server, its workers, and whether the store answers and how far it is behind",
     handle: async ({ host }) => {
-      const { runtime, clock, version, dev } = host;
-      // Null: runs execute in this process.
-      const workers = runtime.hasWorkers ? (await runtime.store.workers.list(clock.now())).length : null;
-      return answer({ version, workers, lagMs: runtime.lagMs, dev: dev && { failure: dev.failure() } });
+      const { runtime, version, dev } = host;
+      const counted = await countWorkers(host);
+      // Null: runs execute in this process, or it is unknown.
+      const workers = runtime.hasWorkers ? counted : null;
+      const store = counted === null ? "no-answer" : "ready";
+      return answer({
+        version,
+        workers,
+        store,
+        lagMs: runtime.lagMs,
+        dev: dev && { failure: dev.failure() },
+      });
     },
   }),
 ];

@@ -1,7 +1,10 @@
 import { type Agent, createRuntime, type Runtime, type CreateRuntimeOptions } from "reeve";
-import { type Auth, listen, type Listener } from "reeve/server";
+import { type Auth, listen, type Listener, type ListenOptions } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { Wire } from "../wire.ts";
+
+/** Settings of the runtime, and limits of the server. */
+export type SiteOptions = Partial<CreateRuntimeOptions> & Pick<ListenOptions, "limits">;
 
 /** A server with the page at `/ui`, and a runtime on the local engine behind it. */
 export class DashboardSite implements AsyncDisposable {
@@ -19,10 +22,10 @@ export class DashboardSite implements AsyncDisposable {
     folder: string,
     agents: readonly Agent[],
     auth: Auth | "none" = "none",
-    options: Partial<CreateRuntimeOptions> = {},
+    { limits = {}, ...options }: SiteOptions = {},
   ): Promise<DashboardSite> {
     const runtime = createRuntime({ store: memoryStore(), approver: "people", agents, ...options });
-    const listener = await listen({ runtime, auth, port: 0, ui: { folder } });
+    const listener = await listen({ runtime, auth, port: 0, ui: { folder }, limits });
     return new DashboardSite(runtime, await Wire.to(listener.port), listener);
   }
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import type { Agent, CreateRuntimeOptions } from "reeve";
+import type { Agent } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "../../../ui/build.ts";
-import { DashboardSite } from "./dashboard-site.ts";
+import { DashboardSite, type SiteOptions } from "./dashboard-site.ts";
 
 export const pageFolder = `${import.meta.dirname}/../../../node_modules/.cache/reeve/ui`;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -29,7 +29,7 @@ afterEach(async () => {
 export async function siteOf(
   agents: readonly Agent[],
   auth: Auth | "none" = "none",
-  options: Partial<CreateRuntimeOptions> = {},
+  options: SiteOptions = {},
 ): Promise<DashboardSite> {
   const site = await DashboardSite.open(pageFolder, agents, auth, options);
   open.push(site);

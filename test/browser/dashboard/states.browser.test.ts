@@ -1,0 +1,131 @@
+import type { Page } from "playwright-core";
+import { local } from "reeve/engines/local";
+import { memoryStore } from "reeve/stores/memory";
+import { afterEach, expect, test, vi } from "vitest";
+import type { DashboardSite, SiteOptions } from "./dashboard-site.ts";
+import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
+import { reportTeam } from "./report-team.ts";
+
+const themes = ["light", "dark"] as const;
+
+/** A site with a tree that lives, and whose reviewer waits for the model. */
+async function liveSite(options: SiteOptions = {}): Promise<DashboardSite> {
+  const { agents, lead, reviewing } = reportTeam();
+  const site = await siteOf(agents, "none", options);
+  await site.runtime.start(lead, "Prepare the report", { id: "report", budget: { maxCostUsd: 1 } });
+  await expect.poll(() => reviewing.calls.length).toBe(1);
+  return site;
+}
+
+/** Replaces what a runtime tells of itself. */
+const tell = (site: DashboardSite, name: "lagMs" | "hasWorkers", value: unknown): void =>
+  void Object.defineProperty(site.runtime, name, { get: () => value });
+
+interface State {
+  readonly options?: () => SiteOptions;
+  /** Brings the site into the state, before or after the page is opened. */
+  readonly before?: (site: DashboardSite) => void;
+  readonly after?: (site: DashboardSite, page: Page) => Promise<void>;
+  readonly path?: string;
+  /** The sentences: the state, and what to do. */
+  readonly says: readonly (string | RegExp)[];
+}
+
+async function steer(page: Page): Promise<void> {
+  await page.getByRole("treegrid").waitFor();
+  await page.keyboard.press("s");
+  const dialog = page.getByRole("dialog", { name: "Steer lead" });
+  await dialog.getByRole("textbox").fill("Be brief");
+  await dialog.getByRole("button", { name: "Steer" }).click();
+}
+
+/** An engine that can stop answering. */
+class DeafEngine {
+  #isDeaf = false;
+  readonly engine: ReturnType<typeof local>;
+
+  constructor() {
+    const engine = local();
+    const call: typeof engine.call = (to, method, argument) =>
+      this.#isDeaf ? new Promise<never>(() => undefined) : engine.call(to, method, argument);
+    this.engine = { ...engine, call };
+  }
+
+  deafen(): void {
+    this.#isDeaf = true;
+  }
+}
+
+let deaf = new DeafEngine();
+const floods: NodeJS.Timeout[] = [];
+
+afterEach(() => {
+  for (const each of floods.splice(0)) clearInterval(each);
+});
+
+function goneStore(): SiteOptions["store"] & object {
+  const store = memoryStore();
+  vi.spyOn(store.workers, "list").mockRejectedValue(new Error("connect ECONNREFUSED"));
+  return store;
+}
+
+const states: Readonly<Record<string, State>> = {
+  behind: {
+    before: (site) => tell(site, "lagMs", 12_000),
+    says: [/^The store is 12\s?s behind\.$/, /check the load of the database/],
+  },
+  "no-worker": {
+    before: (site) => tell(site, "hasWorkers", true),
+    says: ["No worker is there: nothing goes on until one is.", /npx reeve dev/],
+  },
+  "too-many": {
+    options: () => ({ limits: { requestsPerMinute: 60 } }),
+    after: async ({ origin }, page) => {
+      await page.getByRole("treegrid").waitFor();
+      const ask = async (): Promise<number> => (await fetch(`${origin}/me`)).status;
+      while ((await ask()) !== 429);
+      // Each request that the limit gives back is taken at once.
+      floods.push(setInterval(() => void ask().catch(() => undefined), 20));
+      await steer(page);
+    },
+    path: "/runs/report",
+    says: [/^Not begun: try again in \d+ s/],
+  },
+  "no-answer": {
+    options: () => {
+      deaf = new DeafEngine();
+      return { limits: { answerS: 1 }, engine: deaf.engine };
+    },
+    after: async (_, page) => {
+      await page.getByRole("treegrid").waitFor();
+      deaf.deafen();
+      await steer(page);
+    },
+    path: "/runs/report",
+    says: ["No answer: it may still be done. It was asked again under the same id."],
+  },
+  "store-gone": {
+    options: () => ({ store: goneStore() }),
+    says: ["The store does not answer: nothing new can be read.", /Check the database of the server/],
+  },
+  failed: {
+    before: (site) =>
+      void vi.spyOn(site.runtime.store.runs, "list").mockRejectedValue(new Error("relation is missing")),
+    says: [/^The server failed\. Its log has the reason under [0-9a-f-]{36}\./],
+  },
+};
+
+const cases = Object.keys(states).flatMap((name) => themes.map((theme) => [name, theme] as const));
+
+test.each(cases)("the state %s is told in words, with what to do, in %s", async (name, theme) => {
+  const { options, before, after, path = "/runs", says } = states[name] ?? { says: [] };
+  const site = await liveSite(options?.());
+  before?.(site);
+  const { page, faults } = await visit(site, path, { theme });
+  page.setDefaultTimeout(30_000);
+  await after?.(site, page);
+  for (const text of says) await page.getByText(text).first().waitFor();
+  await expectAccessible(page);
+  await keepPicture(page, `state-${name}-${theme}`);
+  expect(faults).toEqual([]);
+});
