@@ -4,9 +4,10 @@ import { answer, type Route, route, type ServerHost } from "../route.ts";
 /** Milliseconds within which a store that is there answers. */
 const storeMs = 2_000;
 
+const onTimeout = (): null => null;
+
 /** Returns the number of live workers. Null if the store does not answer. */
 async function countWorkers({ runtime, clock }: ServerHost): Promise<number | null> {
-  const onTimeout = (): null => null;
   const count = async (): Promise<number> => (await runtime.store.workers.list(clock.now())).length;
   return withTimeout<number | null>({ clock, ms: storeMs, onTimeout, bestEffort: true }, count).catch(
     () => null,

@@ -7,7 +7,7 @@ import { counted, dollars } from "../../../ui/parts/amounts.ts";
 import { Subscription } from "../../server/sse.ts";
 import { openStore } from "./fixtures/open-store.ts";
 import { children } from "./fixtures/steady-team.ts";
-import { takeTap, tapScript } from "./live-tap.ts";
+import { percentile, takeTap, tapScript } from "./live-tap.ts";
 import { openContext, visit } from "./open-page.ts";
 import { RestateSite, type StoreKind, storeKinds } from "./restate-site.ts";
 
@@ -73,10 +73,10 @@ async function topUps(page: Page): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 1; n <= tries; n += 1) {
     await page.keyboard.press("t");
-    await page.getByRole("dialog", { name: "Top up lead" }).waitFor();
+    await page.getByRole("dialog", { name: "Top up clerk" }).waitFor();
     const began = performance.now();
     await page.keyboard.press("Enter");
-    await page.getByText(`free of ${dollars(5_000_000 + n * 200_000)}`).waitFor();
+    await page.getByText(`free of $${(5 + n * 0.2).toFixed(2)}`).waitFor();
     times.push(performance.now() - began);
   }
   return times;
@@ -107,11 +107,12 @@ test.each<StoreKind>(storeKinds)(
       await expectWhole(page, origin, tree);
       expect(faults.filter((fault) => !fault.includes("ERR_CONNECTION"))).toEqual([]);
     }
-    expect(await site.begin({ ...start, id: "after" })).toBe(202);
+    // A tree that waits for approval, so that it lives.
+    expect(await site.begin({ ...start, agent: "clerk", id: "after" })).toBe(202);
     const { page } = await visit(site, "/runs/after", { context });
     await page.getByRole("treegrid").waitFor();
-    // The machine may be busy with something else: the fastest of them tells what the page needs.
-    expect(Math.min(...(await topUps(page)))).toBeLessThan(1_000);
+    // The machine may be busy with something else, so one slow answer says nothing.
+    expect(percentile(await topUps(page), 0.5)).toBeLessThan(1_000);
   },
   600_000,
 );

@@ -83,7 +83,7 @@ export class RestateSite implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const part of [...this.#processes.keys()]) await this.kill(part);
+    for (const part of this.#processes.keys()) await this.kill(part);
     await this.#restate[Symbol.asyncDispose]();
     await this.postgres?.[Symbol.asyncDispose]();
     await rm(this.#folder, { recursive: true });
