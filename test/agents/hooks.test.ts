@@ -246,7 +246,7 @@ test("RunLogger keeps the latest events, and no more than it was told", async ()
   expect(few.events).toEqual(all.events.slice(-3));
 });
 
-test("7.2 hooks hear of money and of hires: reserved, settled and denied, admitted and queued", async () => {
+test("7.2 hooks receive events of money and of spawns: reserved, settled and denied, admitted and queued", async () => {
   const seen: ReeveEvent[] = [];
   const hooks = new HookManager();
   for (const type of [

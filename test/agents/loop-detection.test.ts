@@ -37,7 +37,7 @@ test("7.9 same tool failed: warn at 3, halt at 8", () => {
   expect(decisions(new LoopDetection(), different)).toEqual(expected);
 });
 
-test("7.9 read-only call with the same result: warn at 2, block at 5; another result starts anew", () => {
+test("7.9 read-only call with the same result: warn at 2, block at 5; another result restarts the count", () => {
   const same = times(6, () => ["read", "a", ok("x")] as const);
   const loops = new LoopDetection();
   expect(decisions(loops, same, reading)).toEqual(["allow", "warn", "warn", "warn", "warn", "block"]);

@@ -50,7 +50,7 @@ test("7.1 agent level: input and result are writable, and the result of a run th
   });
 });
 
-test("7.1 agent level: the boss hears the result as the layers left it", async () => {
+test("7.1 agent level: the parent gets the result as the middleware returned it", async () => {
   const shout: AgentMiddleware = {
     async process(context, next) {
       await next();

@@ -17,7 +17,7 @@ function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string
     ]);
 }
 
-test("several calls of ask_<name> in one cycle hire in parallel", async () => {
+test("several calls of ask_<name> in one cycle spawn in parallel", async () => {
   const held = heldModel();
   const digger = agent({ name: "digger", description: "Digs", model: held });
   const model = scriptedModel([
@@ -80,7 +80,7 @@ test("2.3 no slot free is an error result where the member is not waited for", a
   expect(shown(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
 });
 
-test("6.7 a cancelled boss cancels its members", async () => {
+test("6.7 a cancelled parent cancels its members", async () => {
   const held = heldModel();
   const digger = agent({ name: "digger", model: held });
   const model = scriptedModel([

@@ -209,7 +209,7 @@ test("a call that money has shrunk says so", async () => {
   expect(await t.run(worker, "go")).toMatchObject({ status: "landed", stopReason: "budget.cost" });
 });
 
-test("an agent made from another keeps everything but what is given anew", async () => {
+test("an agent made from another keeps everything that is not overridden", async () => {
   const human = text("ask_human", async (given) => `human says ${given}`);
   const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
   const boss = agent({

@@ -67,7 +67,7 @@ test("what is told again while it waits to be written is told once", async () =>
   expect(await sourcesIn(audit)).toEqual(["a", "b", "c"]);
 });
 
-test("what cannot be written fails for everybody who waits for it, and may be told again", async () => {
+test("a failed write fails for every waiting caller, and may be retried", async () => {
   const audit = slowAudit();
   const writer = new AuditWriter({ audit, keys, now: () => 0 });
   audit.down = true;

@@ -159,7 +159,7 @@ test("a call that is denied on the page is not made, and the model hears of it",
   expect(JSON.stringify(model.requests.map(({ messages }) => messages.at(-1)))).toContain("denied");
 });
 
-test("a page that is loaded again while a question is open shows it again, and anybody can answer it once", async () => {
+test("a page that is reloaded while a question is open shows it again, and it can be answered once", async () => {
   const { agent: asks, sold } = seller();
   const site = await siteOf([asks]);
   const page = await visit(site, "seller");

@@ -185,7 +185,7 @@ test("only lines that differ are written", () => {
   expect(out.written.at(-1)).toBe("\u001B[2;1HB\u001B[K\u001B[3;1H\u001B[J");
 });
 
-test("another size of the terminal is drawn anew", async () => {
+test("another size of the terminal redraws the screen", async () => {
   const { terminal, clock, shown } = screen(askingTeam(), { columns: 140, rows: 30 });
   Object.assign(terminal.out, { columns: 60, rows: 14 });
   await clock.advance(100);

@@ -256,7 +256,7 @@ test("every error is told in words of its own", () => {
   expect(answers).toMatchSnapshot();
 });
 
-test("hires that were refused are told, whatever became of the run", () => {
+test("refused spawns are reported, however the run ended", () => {
   const told = keysOf(denials).map((reason) => {
     const story = boss().tell(0, "spawn.denied", { ...clerk, reason });
     return /It could not spawn [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];

@@ -57,7 +57,7 @@ clerk: waiting 2m 5s for approval of send_letter
   → reeve deny mill-books~2:tool:2`);
 });
 
-test("a boss that waits names what holds up its helper", () => {
+test("a waiting parent names what blocks its child", () => {
   expect(told(askingTeam(), 0)).toBe(`\
 boss: waiting 2m 6s for clerk
   clerk: waiting 2m 5s for approval of send_letter

@@ -65,7 +65,7 @@ test("trees of one name of two tenants are two, here and elsewhere", async () =>
   expect(watchers.flatMap(({ heard }) => heard)).toEqual([]);
 });
 
-test("a worker that goes takes nothing along, and another begins the answer anew", async () => {
+test("a lost worker loses nothing, and another one restarts the answer", async () => {
   const store = memoryStore();
   const [first, reader] = [await worker(store), some(store)];
   answer(first, key, "a1").take({ kind: "text", text: "half of" });

@@ -47,7 +47,7 @@ async function bossAndHelper(model: (id: string) => LanguageModelV4): Promise<un
   return await boss.generate({ prompt: "go" });
 }
 
-test("a stop condition of the AI SDK lets a helper spend four times the limit", async () => {
+test("a stop condition of the AI SDK lets a child spend four times the limit", async () => {
   const double = await openDouble({ script });
   await bossAndHelper(open(double));
   expect(billed(double)).toBeGreaterThan(4 * limit);

@@ -172,7 +172,7 @@ test("a word for how much to think has no bound where the package adds it on top
   await govern(fakeV4(said).model, { budget }).doGenerate({ prompt, reasoning: "high" });
 });
 
-test("an account of another copy of the package is refused, and not opened anew", () => {
+test("an account of another copy of the package is refused, and not opened again", () => {
   const { name, budget, spend } = govern.account({});
   const foreign = { name, budget, spend, doubts: [], reconcile: () => false };
   expect(() => govern.run(foreign, () => 1)).toThrow("another copy");

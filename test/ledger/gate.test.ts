@@ -171,7 +171,7 @@ test("a step whose attempt was given up has its result, also when its usage is u
   expect(Object.keys(tree.state.doubts)).toEqual(["1", "2"]);
 });
 
-test("what a run leaves open when it ends is in doubt, and its boss carries it", () => {
+test("open calls of an ended run are in doubt, and its parent carries them", () => {
   const tree = new Tree();
   tree.admit("a");
   tree.begin("a", { attempt: attempt("1") });

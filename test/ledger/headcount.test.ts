@@ -5,7 +5,7 @@ test("2.1 root counts 1", () => {
   expect(new Tree().headcount).toBe(1);
 });
 
-test("2.1 maxAgents 1 means no helper at all", () => {
+test("2.1 maxAgents 1 means no child at all", () => {
   const tree = new Tree({ maxAgents: 1 });
   expect(tree.admit("a", { priority: "critical" })).toEqual({
     kind: "denied",
@@ -53,7 +53,7 @@ test("2.3 full and normal or below: denied, or a queue place for who asked to wa
   expect(tree.phase("b")).toBe("pending");
 });
 
-test("2.6 a free slot goes to the highest effective priority, then to the oldest, then to who was hired first", () => {
+test("2.6 a free slot goes to the highest effective priority, then to the oldest, then to the one spawned first", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "critical" });
   tree.admit("old", { priority: "low", onFull: "wait" });
@@ -94,7 +94,7 @@ test("2.6 the order does not depend on how the state is stored", () => {
   expect(tree.effects).toEqual([{ kind: "launch", run: run("b") }]);
 });
 
-test("2.6 who was hired first but parked last stands behind", () => {
+test("2.6 a run spawned first but parked last comes after the others", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a");
   tree.admit("b", { priority: "high" });

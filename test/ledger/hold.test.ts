@@ -72,7 +72,7 @@ test("2.11 on the root pause holds the tree; a held root keeps its slot and begi
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
 });
 
-test("2.11 a run hired by a held one is held with it, and launched when the hold is lifted", () => {
+test("2.11 a run spawned by a held one is held with it, and launched when the hold is lifted", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a");
   tree.of("pause", "a");

@@ -33,7 +33,7 @@ test("4.3 a deadline counts from the launch, not from the hiring, and is the min
   expect(tree.slot("c").deadline).toBe(61_000);
 });
 
-test("6.7 who a run leaves behind reports to its boss; a detached one can be adopted by the root", () => {
+test("6.7 the children of an ended run report to its parent; a detached one can be adopted by the root", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a");
   tree.admit("b", { parent: run("a") });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { run, Tree } from "./tree.ts";
 
-test("2.4 full and high: the lowest strictly below is the victim, ties the one hired last", () => {
+test("2.4 full and high: the lowest strictly below is the victim, ties the one spawned last", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "low" });

@@ -63,7 +63,7 @@ test("team members at any depth are part of the program without being listed", a
   ]);
 });
 
-test("agents that hire each other are each part of it once", async () => {
+test("agents that spawn each other are each part of it once", async () => {
   const members: Agent[] = [];
   const one = clerk("one", { team: members });
   members.push(clerk("two", { team: [one] }));

@@ -69,7 +69,7 @@ test("a new key at the top of the file seals, and those below still open", async
   expect(() => before.open(after.seal(value))).toThrow("unknown-key");
 });
 
-test("a file that holds no key is refused, and read anew once it does", async () => {
+test("a file without a key is refused, and read again once it has one", async () => {
   const path = join(folder, "broken");
   await writeFile(path, "nothing\n");
   const keys = keyFile({ path });

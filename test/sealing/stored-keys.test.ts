@@ -6,7 +6,7 @@ import { type KeyStore, Partition, TenantId, TreeId } from "#kernel";
 
 const wrapping = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 
-test("each partition has a key of its own, the same for everybody who asks", async () => {
+test("each partition has its own key, the same for every caller", async () => {
   const store = memoryStore();
   const names = ["acme/books", "acme/other", "acme", "-", "-/books"];
   const asked = await Promise.all(
@@ -45,7 +45,7 @@ test("a tenant's key is not asked for with every tree", async () => {
 
 const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString("base64");
 
-test("once its key is destroyed only what was sealed to last can be opened, by everybody", async () => {
+test("once its key is destroyed only lasting values can be opened, by every caller", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, wrapping);
   const seal = AesSeal.of("acme/books", await keys.of("acme/books"));
@@ -78,7 +78,7 @@ test("a session that has the name of a tree is not sealed with that tree's key",
   expect(Buffer.from(AesSeal.of(session, await keys.of(session)).open(sealed)).toString()).toBe("turns");
 });
 
-test("when the wrapping key is replaced, each key is wrapped anew as it is used", async () => {
+test("when the wrapping key is replaced, each key is wrapped again on use", async () => {
   const store = memoryStore();
   const before = await storedKeys(store.keys, wrapping).of("acme/books");
   const both = environmentKeys({ REEVE_KEY: keyOf(9), REEVE_KEY_PREVIOUS: keyOf(7) });

@@ -68,7 +68,7 @@ test("tools are parts, with how they went", async () => {
   expect(chat.shown).toEqual({ text: "in 1287", tools: ["look output-available", "look output-error"] });
 });
 
-test("the progress of a tool is a part of its own, of which the newest is shown", async () => {
+test("the progress of a tool is a separate part, and only the newest is shown", async () => {
   const told = Promise.withResolvers<void>();
   const slow = tool({
     name: "slow",

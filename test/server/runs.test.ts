@@ -256,7 +256,7 @@ test("every run of a tree is shown to who has its id", async () => {
     .toMatchObject({ treeId: "counting", items: [{ runId: "counting~0", agentId: "counter" }] });
 });
 
-test("the audit tells who decided, and whether anybody changed it", async () => {
+test("the audit reports who decided, and whether it was changed", async () => {
   const estate = await estateOf();
   const id = await asking(estate);
   const key = estate.keys.acme.approve;

@@ -114,7 +114,7 @@ test("a call that was tried again is one span, and says so", async () => {
   expect(retried[0]?.attributes).not.toHaveProperty("error.type");
 });
 
-test("a call of which nothing more is heard ends with its cycle, in doubt", async () => {
+test("a call without a reported outcome ends with its cycle, in doubt", async () => {
   const { events } = await history();
   const { telemetry, spans } = recorder();
   for (const event of events) if (event.type !== "model.end") telemetry.take(event);
@@ -146,7 +146,7 @@ test("trees of the same name and different tenants are different traces", async 
   expect(new Set((await spans()).map(({ trace }) => trace)).size).toBe(2);
 });
 
-test("what anybody said is in no span, and an erased tree gives the same ones", async () => {
+test("content is in no span, and an erased tree gives the same ones", async () => {
   const { events } = await history();
   const [before, after] = [recorder(), recorder()];
   for (const event of events) before.telemetry.take(event);

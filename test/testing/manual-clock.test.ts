@@ -1,7 +1,7 @@
 import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 
-test("time stands still until told, then everybody whose time has come goes on, earliest first", async () => {
+test("time moves only on request, and then due sleepers wake, earliest first", async () => {
   const clock = manualClock(1_000);
   const heard: string[] = [];
   void clock.waitUntil(1_300).then(() => heard.push("late"));

@@ -92,7 +92,7 @@ test("a helper's branch grows beside the main one, from nothing or from an entry
   );
 });
 
-test("dropping a branch removes what its helper wrote and nothing else", async () => {
+test("dropping a branch removes only the entries of its child", async () => {
   const session = await talk();
   await session.append([user("a")]);
   await session.append([user("h1")], { branch: helper, after: id("a") });

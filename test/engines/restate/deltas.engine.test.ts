@@ -74,7 +74,7 @@ test("readers that are stuck or stopped are cut with an error, one that keeps up
   expect((await keen.hear("over")).latencies.length).toBe(2_000);
 }, 300_000);
 
-test("when a worker is killed, the answer begins anew at those who watch", async () => {
+test("when a worker is killed, the answer restarts for its subscribers", async () => {
   const { talk, worker } = await Talk.start(server);
   await using _ = talk;
   const reader = talk.readers(1);

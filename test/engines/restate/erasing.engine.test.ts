@@ -119,7 +119,7 @@ test.each([
   expect(erasures).toHaveLength(1);
 });
 
-test("an order is not tried for ever when the key of its tree is destroyed meanwhile", async () => {
+test("an order is not retried forever if the key of its tree is destroyed", async () => {
   const { runtime } = await dieBehind("runs", "put", (store, tree) => store.keys.destroy(acme, tree));
   await runtime[Symbol.asyncDispose]();
 });

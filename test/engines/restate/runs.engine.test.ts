@@ -109,7 +109,7 @@ test("race tells every replay the same winners in the same order", async () => {
   expect(await engine.call(tree, "words", null)).toHaveLength(6);
 });
 
-test("a wake-up that came before anybody waited is kept, each under its own name", async () => {
+test("a wake-up that came before the wait is kept, each under its own name", async () => {
   const woken = Promise.withResolvers<Json>();
   const { tree, execution, result } = await launch(engine, async (primitives) => {
     await settle(

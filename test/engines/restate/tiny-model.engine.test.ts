@@ -3,7 +3,7 @@ import { restate, restateServer } from "reeve/engines/restate";
 import { expect, test } from "vitest";
 import { tinyModel } from "../../tiny-model.ts";
 
-test("a genuine model hires a helper, and the ledger holds every token that it read and wrote", async () => {
+test("a genuine model spawns a child, and the ledger has every token that it read and wrote", async () => {
   await using tiny = await tinyModel();
   await using server = await restateServer();
   const model = languageModel(tiny.model, {
