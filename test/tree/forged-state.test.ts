@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { ApprovalId, AttemptId, Json, MessageId, RunId, StoredValueError, TopicId, TreeId } from "#kernel";
+import { ApprovalId, AttemptId, Json, MessageId, StoredValueError, TopicId, TreeId } from "#kernel";
 import { expect, test } from "vitest";
 import { protocolNumber, withProtocol } from "../../src/tree/protocol-number.ts";
 import { sessionObject } from "../../src/tree/session-object.ts";
