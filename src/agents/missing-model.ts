@@ -4,7 +4,7 @@ import { languageModel, type AnyModel } from "#models";
 /** The model of an agent that was made without one. The runtime refuses a program with such an agent. */
 export const missingModel: Model = Object.freeze({
   id: "missing",
-  generate: () => Promise.reject(new TypeError("this agent has no model")),
+  generate: () => Promise.reject(new TypeError("this agent has no model: set agent({ model })")),
 });
 
 /** Returns a model in its internal form, or {@link missingModel}: an environment variable may have named none. */

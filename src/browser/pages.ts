@@ -108,7 +108,7 @@ export class Pages {
     const host = URL.canParse(address) ? new URL(address).host : "";
     throw new Error(
       host === ""
-        ? `${JSON.stringify(address)} is no address of a web page: begin with https://`
+        ? `invalid web address ${JSON.stringify(address)}: it must start with https://`
         : `host "${host}" is not allowed: add it to browser({ hosts })`,
     );
   }

@@ -36,7 +36,7 @@ const maxEntryIdLength = 200;
 function id<Id extends string>(text: string, ...forbidden: readonly string[]): Id {
   if (!printable.test(text) || forbidden.some((mark) => text.includes(mark))) {
     const rest = forbidden.length === 0 ? "" : ` without ${forbidden.join(" ")}`;
-    throw new TypeError(`not an id: ${JSON.stringify(text)} (1 to 128 printable characters${rest})`);
+    throw new TypeError(`invalid id ${JSON.stringify(text)}: use 1 to 128 printable characters${rest}`);
   }
   return text as Id;
 }
@@ -55,7 +55,7 @@ export const RunId = {
   parse: (text: string): RunId => {
     const [tree = "", number = "", ...more] = text.split(runMark);
     if (more.length > 0 || !/^\d{1,9}$/.test(number))
-      throw new TypeError(`not a run id: ${JSON.stringify(text)}`);
+      throw new TypeError(`invalid run id ${JSON.stringify(text)}`);
     return RunId.of(TreeId.of(tree), Number(number));
   },
   /** Whether an id is a run's. */
@@ -103,7 +103,7 @@ export const EntryId = {
   of: (text: string): EntryId => {
     if (!EntryId.is(text))
       throw new TypeError(
-        `not an id: ${JSON.stringify(text)} (1 to ${maxEntryIdLength} printable characters)`,
+        `invalid id ${JSON.stringify(text)}: use 1 to ${maxEntryIdLength} printable characters`,
       );
     return text;
   },
@@ -122,7 +122,7 @@ export const ApprovalId = {
   /** Reads an id that came from outside. @throws TypeError if it is not an approval's. */
   parse: (text: string): ApprovalId => {
     if (!/^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text))
-      throw new TypeError(`not an approval's id: ${JSON.stringify(text.slice(0, 200))}`);
+      throw new TypeError(`invalid approval id ${JSON.stringify(text.slice(0, 200))}`);
     TreeId.of(text.slice(0, text.indexOf(runMark)));
     return text as ApprovalId;
   },
@@ -142,7 +142,7 @@ export const StepId = {
   is: (text: string): text is StepId => /^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text),
   /** Reads an id that came from outside. @throws TypeError if it is not a step's. */
   parse: (text: string): StepId => {
-    if (!StepId.is(text)) throw new TypeError(`not a step's id: ${JSON.stringify(text.slice(0, 200))}`);
+    if (!StepId.is(text)) throw new TypeError(`invalid step id ${JSON.stringify(text.slice(0, 200))}`);
     TreeId.of(text.slice(0, text.indexOf(runMark)));
     return text;
   },

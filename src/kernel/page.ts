@@ -21,7 +21,7 @@ export const Page = {
   /** Decodes a request. @throws TypeError if its size or cursor is invalid. */
   request: ({ size, after }: PageRequest): { readonly size: number; readonly after: Place | null } => {
     if (!Number.isSafeInteger(size) || size < 1 || size > 1_000)
-      throw new TypeError(`not the size of a page: ${size} (1 to 1,000)`);
+      throw new TypeError(`page size must be an integer from 1 to 1000, got ${size}`);
     return { size, after: after === undefined ? null : placeIn(after) };
   },
   /** Builds a page from up to `size + 1` items. The extra item shows that there is a next page. */
@@ -41,5 +41,5 @@ function placeIn(cursor: string): Place {
   } catch {
     // Not base64, or not JSON: refused below like any other text.
   }
-  throw new TypeError(`not a cursor: ${JSON.stringify(cursor)}`);
+  throw new TypeError(`invalid cursor ${JSON.stringify(cursor)}`);
 }

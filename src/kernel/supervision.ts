@@ -39,9 +39,11 @@ export interface SpawnBudget {
 export const SpawnBudget = {
   /** @throws RangeError unless `maxAgents` is a whole number of at least 1, and `maxTotal` one of at least 0. */
   of: ({ maxAgents = 50, allowPreempt = true, maxTotal }: Partial<SpawnBudget> = {}): SpawnBudget => {
-    if (!Number.isSafeInteger(maxAgents) || maxAgents < 1) throw new RangeError(`maxAgents: ${maxAgents}`);
+    if (!Number.isSafeInteger(maxAgents) || maxAgents < 1)
+      throw new RangeError(`maxAgents must be an integer >= 1, got ${maxAgents}`);
     if (maxTotal === undefined) return Object.freeze({ maxAgents, allowPreempt });
-    if (!Number.isSafeInteger(maxTotal) || maxTotal < 0) throw new RangeError(`maxTotal: ${maxTotal}`);
+    if (!Number.isSafeInteger(maxTotal) || maxTotal < 0)
+      throw new RangeError(`maxTotal must be an integer >= 0, got ${maxTotal}`);
     return Object.freeze({ maxAgents, allowPreempt, maxTotal });
   },
 } as const;
@@ -74,7 +76,8 @@ export const ExecutionBudget = {
     for (const [name, limit] of Object.entries(numbers)) {
       const whole = name === "maxTokens" || name === "maxTurns";
       const isBad = limit !== undefined && !(limit >= 0 && (!whole || Number.isSafeInteger(limit)));
-      if (isBad) throw new RangeError(`${name}: ${limit}`);
+      if (isBad)
+        throw new RangeError(`${name} must be ${whole ? "an integer" : "a number"} >= 0, got ${limit}`);
     }
     checkDuration("deadlineS", deadlineS);
     return Object.freeze({ ...limits });

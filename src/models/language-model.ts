@@ -186,7 +186,7 @@ function ownModel(model: Model, options: LanguageModelOptions): Model {
 }
 
 const bareName = (model: unknown): string =>
-  `${JSON.stringify(model)} is no model: a bare name would mean a hosted gateway; give the object, for example openai("gpt-5")`;
+  `model must be an object, got ${JSON.stringify(model)}: a bare name would use a hosted gateway; pass for example openai("gpt-5")`;
 
 const otherVersion = (version: string): string =>
   `language models of specification ${version} are not supported: upgrade the provider's package, ` +

@@ -257,6 +257,6 @@ const hashForTenant = (key: Secret, tenantId: TenantId | null, text: string): st
     .digest("base64url");
 
 function requireModel(model: Model | undefined): Model {
-  if (!model) throw new TypeError("this agent has no model");
+  if (!model) throw new TypeError("this agent has no model: set agent({ model })");
   return model;
 }

@@ -151,14 +151,15 @@ export class GuardrailRunner {
     const notes = this.notes.filter((noted) => noted.guardrail === name).map(({ note }) => note);
     // The note is stored together with the decision, so that concurrent calls see each other's notes.
     const take = (decision: GuardrailDecision | undefined): GuardrailDecision => {
-      if (!decision || !kinds.has(decision.kind)) throw new TypeError("it said nothing clear");
+      if (!decision || !kinds.has(decision.kind))
+        throw new TypeError("it returned no decision (expected allow, warn, block or halt)");
       const { note } = decision;
       if (note !== undefined)
         this.#notes.set(key, [...(this.#notes.get(key) ?? []), { guardrail: name, note }]);
       return decision;
     };
     const onTimeout = (): never => {
-      throw new Error(`no word after ${timeoutS} s`);
+      throw new Error(`it returned no decision within ${timeoutS} s`);
     };
     const limit = { clock, ms: timeoutS * 1000, signal: scope.signal, onTimeout };
     try {
@@ -168,7 +169,7 @@ export class GuardrailRunner {
       });
     } catch (error) {
       if (!mustStop()) report(`guardrail ${name}`, error);
-      const failure = `it failed: ${errorMessage(error)}`;
+      const failure = `guardrail ${name} failed: ${errorMessage(error)}`;
       return onFailure === "block" ? { kind: "block", reason: failure } : { kind: "allow", failure };
     }
   }

@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
 import {
+  AgentId,
+  ProgramError,
   ChatMessage,
   decodeError,
   encodeError,
   Labels,
-  NotFoundError,
   Price,
   ReeveError,
   type Usage,
@@ -64,6 +65,12 @@ interface ModelStepCall {
   readonly ephemeral?: readonly ChatMessage[] | undefined;
 }
 
+function noModel({ identity }: RunServices): ProgramError {
+  const name = JSON.stringify(AgentId.type(identity.agentId));
+  const problem = `agent ${name} has no model: set agent({ model }), or pass ctx.llm(messages, { model })`;
+  return new ProgramError({ problems: [problem] });
+}
+
 /** Makes one model call: through its middleware and the gate, as a separate step. */
 export async function llm(
   services: RunServices,
@@ -72,7 +79,7 @@ export async function llm(
 ): Promise<ModelResponse> {
   const { policy, state } = services;
   const model = options.model ?? policy.model;
-  if (!model) throw new NotFoundError({ what: "model", id: "for this agent" });
+  if (!model) throw noModel(services);
   const messages = fixed(list);
   const step = new GatedStep(services, { kind: "model", subject: "", of: "model" });
   const record = await step.run((execution) => callModel(services, execution, { model, messages, options }));
@@ -233,7 +240,8 @@ async function throughChat(
     context.result = made;
   });
   const { result } = context;
-  if (!result) throw new TypeError("middleware ended without a result");
+  if (!result)
+    throw new TypeError("chat middleware returned without calling next() or setting context.result");
   await recordAnswer(services, execution, { ...call, ...answered, response: result, began });
   return answerOf(result, sent, Price.key(call.model));
 }

@@ -38,5 +38,8 @@ export async function throughFunctionLayers(
     if (error instanceof MiddlewareTermination) return ToolResult.failure(error.message);
     throw error;
   }
-  return context.result ?? ToolResult.failure("middleware ended without a result");
+  return (
+    context.result ??
+    ToolResult.failure("tool middleware returned without calling next() or setting context.result")
+  );
 }

@@ -55,7 +55,7 @@ export class Approvals {
     } = {},
     page: PageRequest = { size: 50 },
   ): Promise<Page<ApprovalRecord>> {
-    if (!this.#store) throw new TypeError("lists need a store: createRuntime({ store })");
+    if (!this.#store) throw new TypeError("lists need a store: set createRuntime({ store })");
     const filter = {
       ...(state && { state }),
       ...(tree !== undefined && { treeId: TreeId.of(tree) }),

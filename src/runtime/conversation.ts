@@ -170,7 +170,7 @@ export class Conversation<Output = unknown> {
   /** Returns the messages of the conversation, newest first. */
   async messages({ size = 50, after }: MessagesRequest = {}): Promise<Page<ConversationMessage>> {
     if (!Number.isSafeInteger(size) || size < 1 || size > 1_000)
-      throw new TypeError(`not the size of a page: ${size} (1 to 1,000)`);
+      throw new TypeError(`page size must be an integer from 1 to 1000, got ${size}`);
     const from = after === undefined ? await this.#session.leaf() : EntryId.of(after);
     const items: ConversationMessage[] = [];
     for await (const entry of this.#session.path(from)) {

@@ -41,6 +41,6 @@ export function sealStore(
 ): Store | undefined {
   const sealed = store?.lasts && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
   if (!vectors) return sealed;
-  if (!sealed) throw new TypeError("vectors need a store besides: createRuntime({ store, vectors })");
+  if (!sealed) throw new TypeError("vectors also need a store: set createRuntime({ store, vectors })");
   return withVectors(sealed, vectors);
 }

@@ -83,7 +83,7 @@ export interface HandleHost {
 const treeAnswersMs = 2_000;
 
 /** A shared instance, because it is never shown and creating an error with a stack is slow. */
-const notListening = new Error("not listening any more");
+const notListening = new Error("the subscription was closed");
 
 const never = new AbortController().signal;
 

@@ -69,7 +69,7 @@ export class Runs {
   }
 
   #need(): Store {
-    if (!this.#store) throw new TypeError("lists need a store: createRuntime({ store })");
+    if (!this.#store) throw new TypeError("lists need a store: set createRuntime({ store })");
     return this.#store;
   }
 }

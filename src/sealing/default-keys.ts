@@ -12,8 +12,8 @@ export function defaultKeys(environment: Readonly<Record<string, string | undefi
   if (environment["REEVE_KEY"] !== undefined) return environmentKeys(environment);
   if (environment["NODE_ENV"] === "production")
     throw new TypeError(
-      "REEVE_KEY is not set. It seals everything that is kept: 32 bytes in base64, the same for every worker and client. " +
-        "Make one with `openssl rand -base64 32` and keep it where you keep secrets.",
+      "REEVE_KEY is not set. It encrypts all stored data: 32 bytes in base64, the same for every worker and client. " +
+        "Create one with `openssl rand -base64 32` and store it with your other secrets.",
     );
   return keyFile({ path: join(process.cwd(), ".reeve", "key") });
 }

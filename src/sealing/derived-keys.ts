@@ -11,7 +11,7 @@ export function masterKey(text: string, place: string): MasterKey {
   const bytes = Buffer.from(text.trim(), "base64");
   if (bytes.length !== 32)
     throw new TypeError(
-      `${place} is not a key: 32 bytes in base64, as \`openssl rand -base64 32\` prints them`,
+      `${place} must be a key of 32 bytes in base64, as \`openssl rand -base64 32\` prints it`,
     );
   return bytes;
 }

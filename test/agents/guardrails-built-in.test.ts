@@ -35,7 +35,7 @@ test("7.7 a model as judge is charged to the run, and only a clear no lets somet
   const trips = eventsOf(await t.events(handle), "guardrail.trip");
   expect(trips.map(({ reason }) => reason)).toEqual([
     "the judge says yes: Is it medical advice?",
-    "it failed: the judge said neither yes nor no",
+    "guardrail judge failed: the judge said neither yes nor no",
   ]);
 });
 

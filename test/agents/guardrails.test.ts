@@ -144,9 +144,9 @@ test.each([
         ["x", "allow"],
       ]);
       const before = await desk([{ name: "x", beforeCall: broken }], { uses, risk: "high" });
-      expect([before.done, before.shown.includes("not called: it failed")]).toEqual([[], true]);
+      expect([before.done, before.shown.includes("not called: guardrail x failed")]).toEqual([[], true]);
       const after = await desk([{ name: "x", afterCall: broken }], { uses, risk: "high" });
-      expect([after.done, after.shown.includes("withheld: it failed")]).toEqual([[uses], true]);
+      expect([after.done, after.shown.includes("withheld: guardrail x failed")]).toEqual([[uses], true]);
     }
     const output = await desk([{ name: "x", onOutput: broken }]);
     expect([output.result.status, output.result.stopReason, output.result.output]).toEqual([
@@ -177,7 +177,7 @@ test("7.7 a guardrail that says nothing in time has failed", async () => {
   await clock.advance(5_001);
   expect((await run.result()).output).toBe("done");
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(
-    "not called: it failed: no word after 5 s",
+    "not called: guardrail slow failed: it returned no decision within 5 s",
   );
 });
 

@@ -104,7 +104,7 @@ test("7.1 a second next() throws unless the layer repeats and the first has sett
     process: async (_: object, next: () => Promise<void>) => void (await Promise.all([next(), next()])),
   };
   const hasty = throughLayers([eager], { result: 1 }, async () => undefined);
-  await expect(hasty).rejects.toThrow("before it had settled");
+  await expect(hasty).rejects.toThrow("before the first call settled");
 });
 
 test("7.1 a chat layer that repeats: every call is reserved, settled and charged", async () => {
@@ -187,11 +187,17 @@ test("7.1 ending without a result is an error at every level", async () => {
     await using t = testRuntime({ agents: [worker], maxRestarts: 0 });
     return await t.run(worker, "go");
   };
-  const failed = { status: "failed", error: { message: expect.stringContaining("without a result") } };
+  const failed = {
+    status: "failed",
+    error: { message: expect.stringContaining("returned without calling next() or setting context.result") },
+  };
   expect(await ended({ agent: [forgets] })).toMatchObject(failed);
   expect(await ended({ chat: [forgets] })).toMatchObject(failed);
   expect(await ended({ function: [forgets] })).toMatchObject({ status: "completed" });
-  expect(shown(model)[0]).toEqual([true, expect.stringContaining("without a result")]);
+  expect(shown(model)[0]).toEqual([
+    true,
+    expect.stringContaining("returned without calling next() or setting context.result"),
+  ]);
 });
 
 test.each(["agent", "chat"] as const)(

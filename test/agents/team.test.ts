@@ -128,5 +128,5 @@ test("AI SDK tools taken as they are: high risk, refused unless the permissions 
 test("a tool needs a name that every provider takes", () => {
   const input = z.object({});
   const made = (name: string) => tool({ name, description: "", input, risk: "safe", execute: async () => 1 });
-  expect(() => made("two words")).toThrow("not a tool's name");
+  expect(() => made("two words")).toThrow("invalid tool name");
 });

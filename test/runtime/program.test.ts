@@ -97,8 +97,8 @@ test("one error lists every problem of a program with its fix", () => {
         "agents[1] is undefined: pass what agent() returns, or an object with id and run()",
         "two agents are named writer: give one of them another name",
         'agent lead has no model: give one, for example agent({ model: anthropic("claude-sonnet-4-5") })',
-        'agent lead has a tool named "read page": give it another name (providers accept letters, digits, _ and -, at most 64, the first a letter or _)',
-        'agent lead would call its team member by a tool named "ask_r.sum.": give that agent another name (providers accept letters, digits, _ and -, at most 64, the first a letter or _)',
+        'agent lead has a tool named "read page": give it another name (use at most 64 letters, digits, _ and -, starting with a letter or _)',
+        'agent lead would call its team member by a tool named "ask_r.sum.": give that agent another name (use at most 64 letters, digits, _ and -, starting with a letter or _)',
         "agent lead has two tools named search: give one of them another name",
         "agent lead has a tool named ask_writer, and its team member writer is called by a tool of that name: give the tool another name",
         "agent saver has a budget.maxCostUsd, and the price of its model my-finetune is not known: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })",
@@ -168,6 +168,6 @@ test("a tool that spawns an agent that is not part of the program ends the run w
 
 test("a model that is not a language model says so at its agent", () => {
   // @ts-expect-error -- a bare name
-  expect(() => agent({ name: "lead", model: "gpt-5" })).toThrow(/^"gpt-5" is no model/);
+  expect(() => agent({ name: "lead", model: "gpt-5" })).toThrow(/^model must be an object, got "gpt-5"/);
   expect(languageModel(model)).toBe(model);
 });

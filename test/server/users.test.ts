@@ -113,8 +113,8 @@ test("no key is bound to a user and acts for others", () => {
   expect(() => createApiKey({ ...both, scopes: ["run", "act-for-users"] })).toThrow(
     "remove the scope act-for-users",
   );
-  expect(() => createApiKey({ ...both, user: "a b", scopes: ["run"] })).toThrow("not an id");
-  expect(() => createApiKey({ ...both, user: "", scopes: ["run"] })).toThrow("not an id");
+  expect(() => createApiKey({ ...both, user: "a b", scopes: ["run"] })).toThrow("invalid id");
+  expect(() => createApiKey({ ...both, user: "", scopes: ["run"] })).toThrow("invalid id");
 });
 
 test("a source of keys that drops the user opens nothing", async () => {

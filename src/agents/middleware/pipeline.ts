@@ -14,7 +14,8 @@ export async function throughLayers<Context extends { result: unknown }>(
     if (!layer) return attribute(core, null);
     const next = once(() => enter(index + 1), layer.repeats ?? false);
     await attribute(() => layer.process(context, next), layerName(layer, index));
-    if (context.result === undefined) throw new TypeError(`middleware ${index} ended without a result`);
+    if (context.result === undefined)
+      throw new TypeError(`middleware ${index} returned without calling next() or setting context.result`);
   };
   await enter(0);
 }
@@ -51,9 +52,9 @@ export function failedLayer(error: unknown): string | null {
 function once(run: () => Promise<void>, repeats: boolean): () => Promise<void> {
   let state: "new" | "running" | "settled" = "new";
   return async () => {
-    if (state === "running") throw new TypeError("next() was called again before it had settled");
+    if (state === "running") throw new TypeError("next() was called again before the first call settled");
     if (state === "settled" && !repeats)
-      throw new TypeError("next() was called twice: say `repeats: true` to do so");
+      throw new TypeError("next() was called twice: set `repeats: true` to allow it");
     state = "running";
     try {
       await run();

@@ -5,4 +5,4 @@ const accepted = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 export const isToolName = (name: string): boolean => accepted.test(name);
 
 /** The rule of {@link isToolName}, for error messages. */
-export const toolNameRule = "providers accept letters, digits, _ and -, at most 64, the first a letter or _";
+export const toolNameRule = "use at most 64 letters, digits, _ and -, starting with a letter or _";

@@ -8,7 +8,7 @@ import { isToolName, toolNameRule } from "./tool-name.ts";
  */
 export function tool<Input>(definition: Tool<Input>): Tool<Input> {
   if (!isToolName(definition.name))
-    throw new TypeError(`not a tool's name: ${JSON.stringify(definition.name)} (${toolNameRule})`);
+    throw new TypeError(`invalid tool name ${JSON.stringify(definition.name)}: ${toolNameRule}`);
   if ("execute" in definition === "run" in definition)
     throw new TypeError(`tool ${definition.name} must have either execute or run`);
   if ("timeoutS" in definition) checkDuration("timeoutS", definition.timeoutS ?? 0);

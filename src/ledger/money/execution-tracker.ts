@@ -46,7 +46,10 @@ export class ExecutionTracker {
 }
 
 function charged(account: RunAccount, more: Consumption): RunAccount {
-  if (!isSane(more)) throw new RangeError(`cannot be booked: ${JSON.stringify(more)}`);
+  if (!isSane(more))
+    throw new RangeError(
+      `invalid consumption: tokens, costMicros and turns must be integers >= 0, got ${JSON.stringify(more)}`,
+    );
   const turns = account.turns + (more.turns ?? 0);
   return { ...account, ...Account.reserve(amounts(more))(account), turns };
 }

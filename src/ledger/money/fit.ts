@@ -173,15 +173,13 @@ function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): nu
   return output;
 }
 
+/** @throws RangeError unless token counts are integers >= 0 and the price is valid. */
 function validate({ inputTokens, outputTokens, minOutputTokens, price }: Ask): void {
-  const isBookable =
-    isCount(inputTokens) &&
-    isCount(outputTokens) &&
-    isCount(minOutputTokens) &&
-    (price === null || Price.fault(price) === null);
-  if (isBookable) return;
-  const figures = [inputTokens, outputTokens, minOutputTokens, ...(price ? [JSON.stringify(price)] : [])];
-  throw new RangeError(`cannot be booked: ${figures.join(", ")}`);
+  for (const [name, count] of Object.entries({ inputTokens, outputTokens, minOutputTokens }))
+    if (!isCount(count))
+      throw new RangeError(`invalid reservation: ${name} must be a non-negative integer, got ${count}`);
+  const fault = price === null ? null : Price.fault(price);
+  if (fault !== null) throw new RangeError(`invalid reservation: the price is not valid: ${fault}`);
 }
 
 const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;

@@ -9,7 +9,8 @@ import type { LedgerState } from "../state.ts";
  */
 export function topUp(state: LedgerState, { run, tokens, costMicros: cost, turns }: TopUp): Decided<boolean> {
   for (const more of [tokens, cost, turns]) {
-    if (!Number.isSafeInteger(more) || more < 0) throw new RangeError(`top up by ${more}`);
+    if (!Number.isSafeInteger(more) || more < 0)
+      throw new RangeError(`a top-up must be an integer >= 0, got ${more}`);
   }
   const draft = new Draft(state);
   const owner = run ?? draft.tree.root;

@@ -35,8 +35,8 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
     to === undefined
       ? await admin.newest(names.run)
       : (await deploymentsOf(admin, names.run, to)).map(({ id }) => id)[0];
-  if (target === undefined) throw new TypeError(`no build ${to} is registered`);
-  if (sources.includes(target)) throw new TypeError(`there is nowhere to move: ${from} is that build`);
+  if (target === undefined) throw new TypeError(`moveRuns: build ${to} is not registered`);
+  if (sources.includes(target)) throw new TypeError(`moveRuns: "from" and "to" are the same build (${from})`);
   const look = (): Promise<readonly string[]> =>
     admin.pinned(sources, { prefix: names.prefix, failure: only && refusal });
   const find = only === "refused" ? () => lookAgain(look) : look;

@@ -46,7 +46,7 @@ export async function register(admin: Admin, options: RegistrationOptions): Prom
 /** Makes a served build the one that new runs start with. */
 export async function promote(admin: Admin, service: string, build: string): Promise<void> {
   const [deployment] = await deploymentsOf(admin, service, build);
-  if (deployment === undefined) throw new TypeError(`no build ${build} is registered`);
+  if (deployment === undefined) throw new TypeError(`build ${build} is not registered`);
   const { uri, metadata = {} } = deployment;
   const { status, body } = await admin.deploy({ uri, force: true, metadata });
   if (status >= 300) throw new Error(`${uri} cannot be promoted (${reasonOf(body)}): serve it first`);
