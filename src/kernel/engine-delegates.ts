@@ -45,7 +45,7 @@ export function delegateObject(inner: ObjectContext, replaced: Partial<ObjectCon
     send: (to, method, argument, options) => inner.send(to, method, argument, options),
     call: (to, method, argument) => inner.call(to, method, argument),
     launch: (run) => inner.launch(run),
-    wake: (execution, name) => inner.wake(execution, name),
+    wake: (execution, name, value) => inner.wake(execution, name, value),
     cancel: (execution) => inner.cancel(execution),
     kill: (execution) => inner.kill(execution),
   };

@@ -47,8 +47,8 @@ export interface ObjectContext {
   call(to: ObjectAddress, method: string, argument: Json): Json;
   /** Starts an execution of a run. Returns the engine's id for it. */
   launch(run: RunLaunch): string;
-  /** Resolves the named wake-up of an execution. A wake-up without a waiter is kept until one comes. */
-  wake(execution: string, name: string): void;
+  /** Resolves the named wake-up of an execution with a value, by default null. Without a waiter it is kept until one comes. */
+  wake(execution: string, name: string, value?: Json): void;
   /** Fires the cancellation of an execution. */
   cancel(execution: string): void;
   /** Ends an execution permanently, on whichever worker it runs. Best effort: nothing may depend on it. */
@@ -209,7 +209,7 @@ export interface ExecutionPrimitives {
   step(name: string, run: (io: StepIo) => Promise<Json>): Operation;
   /** Calls an object exactly once. */
   call(to: ObjectAddress, method: string, argument: Json): Operation;
-  /** Ends when the wake-up of that name is resolved. It may have been resolved before this call. */
+  /** Ends with the value of the wake-up of that name. It may have been resolved before this call. */
   wake(name: string): Operation;
   sleepUntil(at: number): Operation;
   /** Ends when this execution is cancelled. */

@@ -13,7 +13,7 @@ export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launc
 export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
 export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
-export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
+export { isKnownProtocol, newsProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 export type {
   ArgumentOf,
   BeginArgument,

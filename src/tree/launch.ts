@@ -1,6 +1,6 @@
 import { Json, type RunId } from "#kernel";
-import type { Slot } from "#ledger";
 import { protocolNumber } from "./protocol-number.ts";
+import { standingOf } from "./state/add-item.ts";
 import { inboxOf } from "./state/inbox.ts";
 import type { Entrance, News } from "./protocol.ts";
 import type { Carried, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
@@ -51,7 +51,7 @@ export function launch(
     batchesCalls: true,
     entrance: Json.of(entrance),
   });
-  work.put(id, { ...work.live(id), execution });
+  work.put(id, { ...work.live(id), execution, hearsNews: true });
   if (work.slot(id)?.cancelled) work.object.cancel(execution);
 }
 
@@ -85,10 +85,5 @@ function takeItems(
   if (left.length === 0) return { items, inbox: inbox === before ? inbox : { ...inbox, taken } };
   const kept = [...left, ...inbox.items];
   const characters = before.characters + inbox.characters;
-  return { items, inbox: { ...inbox, items: kept, characters, taken, woken: true } };
-}
-
-function standingOf({ phase, held }: Slot): News["standing"] {
-  if (phase === "yielding" || phase === "parked") return phase;
-  return held ? "parked" : "running";
+  return { items, inbox: { ...inbox, items: kept, characters, taken, told: 0, woken: true } };
 }

@@ -108,6 +108,7 @@ export function newRun(
     budget: more.budget,
     boot: more.boot[0]?.id ?? null,
     execution: null,
+    hearsNews: false,
     continuation: 0,
     hiredAt: work.now,
     startedAt: null,

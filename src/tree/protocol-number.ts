@@ -13,6 +13,9 @@ export const protocolNumber = 2;
 /** The oldest number that this code reads. Nothing was ever published under 0. */
 const oldestProtocol = Math.max(1, protocolNumber - 1);
 
+/** The first number whose runs are told of other runs by wake-ups. Their calls say how many items they have. */
+export const newsProtocol = 2;
+
 /** Whether this code reads a number. */
 export const isKnownProtocol = (protocol: number): boolean =>
   protocol >= oldestProtocol && protocol <= protocolNumber;

@@ -1,6 +1,7 @@
 import type { RunId } from "#kernel";
 import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
+import { noteCall } from "./state/silent-runs.ts";
 import { isReported, reportPlace, type Settlement } from "./report.ts";
 import { statedTime } from "./state/tick-clock.ts";
 import type { TreeWork } from "./state/tree-work.ts";
@@ -9,7 +10,9 @@ import type { TreeWork } from "./state/tree-work.ts";
  * Books the reports of a run. Reports that a replay repeats change nothing. Neither do those of an execution that a
  * continuation has superseded.
  */
-export function book(work: TreeWork, { run: id, continuation, reports }: FromRun): void {
+export function book(work: TreeWork, from: FromRun): void {
+  noteCall(work, from);
+  const { run: id, continuation, reports } = from;
   const run = work.run(id);
   const last = reports.at(-1);
   if (!run || !last || continuation !== run.continuation || last.number <= run.reported) return;

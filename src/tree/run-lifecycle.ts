@@ -27,6 +27,7 @@ import {
 import { bury, eraseLater } from "./state/ended-runs.ts";
 import { leaveConversation, noteTurn } from "./settle-turn.ts";
 import { armCancel } from "./timers.ts";
+import { leaveSilent } from "./state/silent-runs.ts";
 import { leaveTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
@@ -174,6 +175,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   const report = reportWait(work, id, run, ending);
   const unread = unreadOf(work, id, report.unread ?? []);
   leaveTopics(work.object, id, unread);
+  leaveSilent(work, id);
   const summary = work.decide(id, (state) => Ledger.release(state, { run: id, at: work.now }));
   const result: RunResult = {
     treeId: work.tree.treeId,
@@ -187,14 +189,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
     error: report.error,
     labels: report.labels,
   };
-  if (report.poison) {
-    const fields = {
-      messageId: report.poison,
-      reason: report.error?.message ?? "failed",
-      attempts: run.crashes,
-    };
-    work.emit(id, "message.dead-lettered", fields);
-  }
+  emitPoison(work, id, run, report);
   emitEnd(work, run, result);
   noteTurn(work, run, report);
   work.drop(id);
@@ -249,6 +244,13 @@ function leaveChildren(work: TreeWork, id: RunId, slot: Slot): void {
   );
 }
 
+/** Tells of a message that no execution of the run has survived. */
+function emitPoison(work: TreeWork, id: RunId, { crashes }: RunRecord, { poison, error }: EndReport): void {
+  if (!poison) return;
+  const fields = { messageId: poison, reason: error?.message ?? "failed", attempts: crashes };
+  work.emit(id, "message.dead-lettered", fields);
+}
+
 function emitEnd(work: TreeWork, run: RunRecord, result: RunResult): void {
   const { runId: id, status, stopReason, usage, costMicros, error } = result;
   const durationMs = work.now - (run.startedAt ?? run.hiredAt);
@@ -266,7 +268,7 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
   const run = work.live(id);
   const items: StoredItem[] = [...taken];
   let inbox = run.inbox;
-  while (inbox.items.length > 0) {
+  while (inbox.items.length > 0 || inbox.told > 0) {
     const page = inboxOf(work.object, id, inbox).take();
     items.push(...page.items);
     inbox = page.inbox;

@@ -21,6 +21,7 @@ import { events } from "./state/events.ts";
 import { liveKeys } from "./state/live-runs.ts";
 import type { TreeHost } from "./state/records.ts";
 import { finishedKey, lastingParts } from "./state/tree-record.ts";
+import { wakeSilent } from "./state/silent-runs.ts";
 import { TreeWork, type Occasion } from "./state/tree-work.ts";
 import { answerRun, noteUntold } from "./state/untold.ts";
 import { recall } from "./tenant/lease.ts";
@@ -143,6 +144,7 @@ function workOn<Argument extends Occasion>(
   perform(work);
   decideWaiting(work);
   noteUntold(work);
+  wakeSilent(work);
   work.commit();
   return Json.of(reply);
 }

@@ -127,8 +127,8 @@ class VersionedObject implements ObjectContext {
     return this.#object.launch(run);
   }
 
-  wake(execution: string, name: string): void {
-    this.#object.wake(execution, name);
+  wake(execution: string, name: string, value?: Json): void {
+    this.#object.wake(execution, name, value);
   }
 
   cancel(execution: string): void {

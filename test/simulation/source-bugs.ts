@@ -47,6 +47,12 @@ export const sourceBugs: readonly Omit<PlantedBug, "predicate">[] = [
     was: 'for (const { run, step } of woken) work.push(run, { kind: "budget", step });',
     is: "void woken;",
   },
+  {
+    what: "a wake-up that brings an item is not resolved",
+    file: "tree/state/add-item.ts",
+    was: "object.wake(execution, wakeName(cursor), Json.of(news));",
+    is: "void news;",
+  },
 ];
 
 const handful = 20;

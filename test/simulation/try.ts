@@ -82,8 +82,8 @@ export class Try implements ObjectContext {
     return typeof execution === "string" ? execution : "";
   }
 
-  wake(execution: string, name: string): void {
-    this.#effects.push(() => this.#object.wake(execution, name));
+  wake(execution: string, name: string, value?: Json): void {
+    this.#effects.push(() => this.#object.wake(execution, name, value));
   }
 
   cancel(execution: string): void {

@@ -1,4 +1,4 @@
-import { Json, type ObjectAddress, type ObjectContext, type ObjectMethod } from "#kernel";
+import { Json, type ObjectAddress, type ObjectContext, type ObjectMethod, type RunLaunch } from "#kernel";
 
 /** The cost of one call of an object. */
 export interface Cost {
@@ -25,13 +25,16 @@ export class LazyObject {
   readonly cancelled: string[] = [];
   /** Executions that the object has killed, in order. */
   readonly killed: string[] = [];
+  /** Wake-ups that the object has resolved, in order. */
+  readonly woken: { readonly execution: string; readonly name: string; readonly value: Json }[] = [];
+  /** Executions that the object has launched, in order. */
+  readonly launched: RunLaunch[] = [];
   /** Calls of other objects, in order. */
   readonly called: { readonly method: string; readonly argument: Json }[] = [];
   /** Answers the calls of other objects. Default: with null. */
   answer: (method: string, argument: Json) => Json = () => null;
   /** The time that its calls see. */
   time = 1;
-  #executions = 0;
 
   constructor(key: string) {
     this.key = key;
@@ -79,6 +82,7 @@ export class LazyObject {
     const sent: Attempt["sent"] = [];
     const cancelled: string[] = [];
     const killed: string[] = [];
+    const woken: Attempt["woken"] = [];
     let asked = 0;
     const ask = (reply: () => Json): Json => {
       const place = asked++;
@@ -111,16 +115,22 @@ export class LazyObject {
           this.called.push({ method, argument });
           return this.answer(method, argument);
         }),
-      launch: () => Json.as<string>(ask(() => `execution ${++this.#executions}`)),
-      wake: () => undefined,
+      launch: (run) =>
+        Json.as<string>(
+          ask(() => {
+            this.launched.push(run);
+            return `execution ${this.launched.length}`;
+          }),
+        ),
+      wake: (execution, name, value = null) => void woken.push({ execution, name, value }),
       cancel: (execution) => void cancelled.push(execution),
       kill: (execution) => void killed.push(execution),
       now: () => this.time,
     };
-    return { context, written, sent, cancelled, killed };
+    return { context, written, sent, cancelled, killed, woken };
   }
 
-  #commit({ written, sent, cancelled, killed }: Attempt): number {
+  #commit({ written, sent, cancelled, killed, woken }: Attempt): number {
     let bytes = 0;
     for (const [name, value] of written) {
       if (value === null) this.state.delete(name);
@@ -133,6 +143,7 @@ export class LazyObject {
     this.sent.push(...sent);
     this.cancelled.push(...cancelled);
     this.killed.push(...killed);
+    this.woken.push(...woken);
     return bytes;
   }
 }
@@ -143,4 +154,5 @@ interface Attempt {
   readonly sent: LazyObject["sent"];
   readonly cancelled: readonly string[];
   readonly killed: readonly string[];
+  readonly woken: LazyObject["woken"];
 }

@@ -18,7 +18,7 @@ import type { LocalSinks } from "./local-sinks.ts";
 export interface ObjectWorld {
   /** Creates an execution. It begins when `begin` is called. */
   launch(run: RunLaunch): { readonly execution: string; readonly begin: () => void };
-  wake(execution: string, name: string): void;
+  wake(execution: string, name: string, value: Json): void;
   cancel(execution: string): void;
   kill(execution: string): void;
   /** Calls back after a delay. */
@@ -250,8 +250,9 @@ class LocalWork implements ObjectContext {
     return execution;
   }
 
-  wake(execution: string, name: string): void {
-    this.#afterwards.push(() => this.#world.wake(execution, name));
+  wake(execution: string, name: string, value: Json = null): void {
+    const copied = copyJson(value);
+    this.#afterwards.push(() => this.#world.wake(execution, name, copied));
   }
 
   cancel(execution: string): void {

@@ -118,8 +118,8 @@ export class LocalRun {
   readonly #waiting: ((returned: Json) => void)[] = [];
   /** Called when an operation has finished. */
   #onNews: (() => void) | null = null;
-  /** Wake-ups by name: the waiting callback, or `come` if it was resolved before. */
-  readonly #wakes = new Map<string, (() => void) | "come">();
+  /** Wake-ups by name: the waiting callback, or the outcome if it was resolved before. */
+  readonly #wakes = new Map<string, ((outcome: Outcome) => void) | Outcome>();
   #isClosed = false;
   /** Aborts the pause before a crashed execution is repeated. */
   #pause: AbortController | null = null;
@@ -140,10 +140,13 @@ export class LocalRun {
     this.#epoch = host.epoch();
   }
 
-  wake(name: string): void {
-    const waiter = this.#wakes.get(name);
-    this.#wakes.set(name, "come");
-    if (typeof waiter === "function") waiter();
+  wake(name: string, value: Json = null): void {
+    const known = this.#wakes.get(name);
+    // The first one counts.
+    if (known && typeof known !== "function") return;
+    const outcome: Outcome = { ok: true, value };
+    this.#wakes.set(name, outcome);
+    known?.(outcome);
   }
 
   cancel(): void {
@@ -204,9 +207,9 @@ export class LocalRun {
 
   #awaitWake(name: string): Begin {
     return (_, finish) => {
-      const wake = (): void => finish(nothing);
-      if (this.#wakes.get(name) === "come") wake();
-      else this.#wakes.set(name, wake);
+      const known = this.#wakes.get(name);
+      if (known && typeof known !== "function") finish(known);
+      else this.#wakes.set(name, finish);
     };
   }
 
@@ -230,7 +233,7 @@ export class LocalRun {
       step: (name, run) =>
         ask(`step ${name}`, (entry, finish) => {
           // A run that was cancelled before this point does nothing more.
-          if (this.#wakes.get(cancellation) === "come") return finish(failure(stopped));
+          if (typeof this.#wakes.get(cancellation) === "object") return finish(failure(stopped));
           const attempt = (): Promise<void> =>
             run(this.#io(entry)).then(
               (value) => finish(success(value)),

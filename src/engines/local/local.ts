@@ -45,7 +45,7 @@ export function local({ clock = systemClock, fuzz = false, hop: given }: LocalOp
   const objects = new LocalObjects(
     {
       launch: (run) => launch(run),
-      wake: (execution, name) => runs.get(execution)?.wake(name),
+      wake: (execution, name, value) => runs.get(execution)?.wake(name, value),
       cancel: (execution) => runs.get(execution)?.cancel(),
       kill: (execution) => drop(runs, execution),
       later: (delayMs, act, bestEffort) => timers.after(delayMs, act, bestEffort),

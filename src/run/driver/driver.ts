@@ -35,6 +35,7 @@ import { Effects } from "./effects.ts";
 import { Intake } from "./intake.ts";
 import { Raced } from "./raced.ts";
 import { Refusals } from "./refusals.ts";
+import { Rest } from "./rest.ts";
 import type { Outbox } from "./outbox.ts";
 import { StepNames } from "./step-names.ts";
 import { TreeCalls } from "./tree-calls.ts";
@@ -64,7 +65,7 @@ export class Driver {
   readonly #timers: ArmedTimers;
   readonly #deadline: Deadline;
   #grace: number | null = null;
-  #resting = false;
+  readonly #rest = new Rest();
   /** Whether nothing has happened since the inbox was last taken. If so, one take can be skipped. */
   #isFresh = false;
   #fatal: Error | null = null;
@@ -83,7 +84,7 @@ export class Driver {
     readonly onEvents: (events: readonly NumberedEvent[]) => void;
   }) {
     this.#primitives = options.primitives;
-    this.tree = new TreeCalls(options.primitives, options.onEvents);
+    this.tree = new TreeCalls(options.primitives, options.onEvents, () => this.#intake.cursor);
     this.steps = new StepNames(options.primitives);
     this.#timers = new ArmedTimers(options.primitives);
     this.#token = options.token;
@@ -232,7 +233,11 @@ export class Driver {
       this.#deadline.answered(this.#time, taken.at);
       return null;
     }
-    if (this.#intake.standing === "running") this.#effects.begin();
+    if (this.#effects.hasLine && this.#rest.isResting) {
+      await this.#takeNews();
+      return null;
+    }
+    if (this.#mayBegin) this.#effects.begin();
     if (!this.#effects.hasOpen) {
       if (!isAlive()) {
         this.#effects.dismiss(new CancellationError({ reason: "ended" }));
@@ -262,12 +267,23 @@ export class Driver {
     if (this.#token.cancelled) return false;
     if (this.#intake.standing === "yielding")
       this.#ingest(await this.#callNow("yield", this.outbox.takeWords()));
-    else if (this.#intake.standing === "running" && !this.#resting && this.waits.size > 0) {
-      const news = await this.#callNow("rest", { on: this.waits.on, ...this.outbox.takeWords() });
-      this.#ingest(news);
-      this.#resting = news.items.length === 0 && news.standing === "running";
-    }
+    else if (this.#intake.standing === "running" && this.waits.size > 0) await this.#restOnce();
     return false;
+  }
+
+  /** Rests, unless the tree knows that the run waits, for whom, and everything that happened. */
+  async #restOnce(): Promise<void> {
+    const { on } = this.waits;
+    if (this.#rest.covers(on) && this.outbox.unsent.length === 0) return;
+    const news = await this.#callNow("rest", { on, ...this.outbox.takeWords() });
+    this.#ingest(news);
+    if (news.items.length === 0 && news.standing === "running") this.#rest.begin(on);
+    else this.#rest.end();
+  }
+
+  /** Whether effects may begin: the run has its slot, and the tree does not take it for waiting. */
+  get #mayBegin(): boolean {
+    return this.#intake.standing === "running" && !this.#rest.isResting;
   }
 
   #unjournaled(): Error {
@@ -277,13 +293,16 @@ export class Driver {
   /** Requests the events other than effects: the inbox wake-up, and the earliest due time. */
   #expectNews(): void {
     this.#raced.wake ??= this.#primitives.wake(`inbox/${this.#intake.cursor}`);
-    this.#raced.timer = this.#armTimer();
+    const at = Math.min(this.waits.earliest ?? Infinity, this.#grace ?? Infinity, this.#deadline.askAt);
+    this.#raced.timer = at === Infinity ? null : this.#timers.arm(at);
   }
 
   /** Handles an event that is not an effect. */
   async #notice(winner: Operation): Promise<void> {
     if (winner === this.#raced.wake) {
-      await this.#takeNews();
+      const news = winner.outcome?.ok ? winner.outcome.value : null;
+      if (news === null) await this.#takeNews();
+      else this.#ingest(Json.as<News>(news));
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
@@ -296,14 +315,14 @@ export class Driver {
       const at = this.#timers.take(winner);
       if (at === null) return;
       this.learnWorkerTime(at);
-      if (this.#resting) await this.#takeNews();
+      if (this.#rest.isResting) await this.#takeNews();
       this.#news.push(() => this.#expire(at));
     }
   }
 
   async #takeNews(): Promise<void> {
     this.#ingest(await this.#callNow("take", {}));
-    this.#resting = false;
+    this.#rest.end();
   }
 
   #expire(now: number): void {
@@ -313,12 +332,6 @@ export class Driver {
       this.#effects.abandon(this.#cancellation());
     }
     if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
-  }
-
-  /** Arms a timer for the earliest due time. */
-  #armTimer(): Operation | null {
-    const at = Math.min(this.waits.earliest ?? Infinity, this.#grace ?? Infinity, this.#deadline.askAt);
-    return at === Infinity ? null : this.#timers.arm(at);
   }
 
   #ingest(news: News, done: (() => void) | null = null): void {
@@ -333,14 +346,10 @@ export class Driver {
 
   #tell(news: InboxItem | (() => void)): void {
     if (typeof news === "function") news();
-    else this.#receive(news);
-  }
-
-  #receive(item: InboxItem): void {
-    if (item.kind === "cancel") this.#token.cancel(item.reason);
-    else if (item.kind === "abortCall") this.#effects.abort(new PreemptedError());
+    else if (news.kind === "cancel") this.#token.cancel(news.reason);
+    else if (news.kind === "abortCall") this.#effects.abort(new PreemptedError());
     // Pauses and resumes only wake the run. Its slot state comes with the inbox.
-    else if (item.kind !== "pause" && item.kind !== "resume") this.#onItem(item);
+    else if (news.kind !== "pause" && news.kind !== "resume") this.#onItem(news);
   }
 
   /** Stops the run: cancelled by its tree, by its deadline, or by its own code. */
@@ -376,7 +385,7 @@ export class Driver {
     if (this.#token.cancelled) return this.#refuse();
     this.#isFresh = false;
     const promise = this.#effects.add(issue);
-    if (this.#intake.standing === "running" && !this.#deadline.mustAsk) this.#effects.begin();
+    if (this.#mayBegin && !this.#deadline.mustAsk) this.#effects.begin();
     return promise;
   }
 

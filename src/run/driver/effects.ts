@@ -29,6 +29,11 @@ export class Effects {
     return this.#open.size > 0;
   }
 
+  /** Whether anything is queued. */
+  get hasLine(): boolean {
+    return this.#line.length > 0;
+  }
+
   /** Whether nothing is open or queued. */
   get isEmpty(): boolean {
     return this.#open.size === 0 && this.#line.length === 0;

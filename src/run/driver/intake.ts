@@ -14,8 +14,9 @@ export class Intake {
   #latest: News;
   #early: readonly Taken[] = [];
 
+  /** Begins before the first news: they are accepted like all others. */
   constructor(first: News) {
-    this.#latest = first;
+    this.#latest = { ...first, cursor: first.cursor - first.items.length, items: [] };
   }
 
   get cursor(): number {
@@ -32,16 +33,12 @@ export class Intake {
 
   /** Returns everything that can be delivered now, in order. Items that arrive early wait for those on their way. */
   accept(taken: Taken): readonly Taken[] {
-    if (this.#early.length === 0 && this.#isNext(taken)) {
-      this.#advance(taken);
-      return [taken];
-    }
+    if (this.#early.length === 0 && this.#isNext(taken)) return [this.#advance(taken)];
     this.#early = [...this.#early, taken];
     const ready: Taken[] = [];
     for (let next = this.#next(); next; next = this.#next()) {
-      ready.push(next);
       this.#early = this.#early.filter((other) => other !== next);
-      this.#advance(next);
+      ready.push(this.#advance(next));
     }
     return ready;
   }
@@ -54,7 +51,10 @@ export class Intake {
     return news.cursor - news.items.length <= this.cursor;
   }
 
-  #advance({ news }: Taken): void {
+  /** Returns what is new of it: a wake-up may have brought an item before the call that takes it is answered. */
+  #advance({ news, done }: Taken): Taken {
+    const known = Math.max(0, this.cursor - (news.cursor - news.items.length));
     if (news.cursor >= this.cursor) this.#latest = news;
+    return known === 0 ? { news, done } : { news: { ...news, items: news.items.slice(known) }, done };
   }
 }

@@ -1,5 +1,6 @@
 import { decodeError, Json, type NumberedEvent, type Operation, type ExecutionPrimitives } from "#kernel";
 import {
+  newsProtocol,
   withProtocol,
   type ArgumentOf,
   type FromRun,
@@ -14,10 +15,17 @@ export class TreeCalls {
   readonly outbox = new Outbox();
   readonly #primitives: ExecutionPrimitives;
   readonly #onEvents: (events: readonly NumberedEvent[]) => void;
+  readonly #cursor: () => number;
 
-  constructor(primitives: ExecutionPrimitives, onEvents: (events: readonly NumberedEvent[]) => void) {
+  /** `cursor`: how many items of its inbox the run has. */
+  constructor(
+    primitives: ExecutionPrimitives,
+    onEvents: (events: readonly NumberedEvent[]) => void,
+    cursor: () => number,
+  ) {
     this.#primitives = primitives;
     this.#onEvents = onEvents;
+    this.#cursor = cursor;
   }
 
   /** Issues a call. */
@@ -32,8 +40,10 @@ export class TreeCalls {
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): ReportingCall<Method> {
     return new ReportingCall(this, (at) => {
-      const { runId: run, continuation } = this.#primitives.launch;
-      const from: FromRun = { run, continuation, reports: this.outbox.unsent, at };
+      const { runId: run, continuation, protocol } = this.#primitives.launch;
+      // An engine compares arguments on replay: runs of earlier protocols have none.
+      const has = protocol >= newsProtocol ? { cursor: this.#cursor() } : {};
+      const from: FromRun = { run, continuation, reports: this.outbox.unsent, ...has, at };
       return this.issue(method, { ...argument, ...from });
     });
   }

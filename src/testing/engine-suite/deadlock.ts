@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { BudgetExhaustedError, type Json } from "#kernel";
+import { BudgetExhaustedError, RunId, type Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { reaches, told } from "./history.ts";
 import { inOffice } from "./office.ts";
@@ -32,6 +32,37 @@ export const deadlockCases: readonly EngineCase[] = [
         const { child } = await told(root, "spawn.admitted");
         await reaches(root, "waiting");
         await runtime.run(child).signal("go");
+        assert.equal((await root.result()).output, "would-deadlock");
+      });
+    },
+  },
+  {
+    name: "2.12 a run that was told of one child and waits for another does not hide a deadlock",
+    async run(harness) {
+      const leaf = agentOf("leaf", async () => "leaf");
+      const deep = agentOf("deep", (ctx) =>
+        ctx
+          .spawn(leaf, "work", { onFull: "wait" })
+          .then(async (handle) => String((await ctx.join(handle)).error?.["reason"]), reasonOf),
+      );
+      const quick = agentOf("quick", (ctx) => ctx.waitFor("end"));
+      const middle = agentOf("middle", async (ctx) => {
+        await ctx.waitFor("go");
+        return (await ctx.join(await ctx.spawn(deep, "work"))).output;
+      });
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = [await ctx.spawn(quick, "work"), await ctx.spawn(middle, "work")];
+        const [, last] = await Promise.all(handles.map((handle) => ctx.join(handle)));
+        return last?.output ?? null;
+      });
+      await onRuntime(harness, { agents: [boss, quick, middle, deep, leaf] }, async (runtime) => {
+        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 3 } });
+        await reaches(root, "waiting");
+        const [first, second] = [1, 2].map((number) => runtime.run(RunId.of(root.treeId, number)));
+        await first?.signal("end");
+        await first?.result();
+        await reaches(root, "waiting");
+        await second?.signal("go");
         assert.equal((await root.result()).output, "would-deadlock");
       });
     },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Json, type ChildHandle } from "#kernel";
+import { Json, RunId, type ChildHandle } from "#kernel";
 import { agentOf, forever, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
 
@@ -40,6 +40,42 @@ export const familyCases: readonly EngineCase[] = [
         const root = await runtime.start(boss, "go");
         assert.deepEqual((await root.result()).output, ["failed", "error", true]);
         assert.equal(only(await historyOf(root), "run.end").length, 2);
+      });
+    },
+  },
+  {
+    name: "6.6 a run that waits for several children is told of each in order, and goes on when its code does",
+    async run(harness) {
+      const child = agentOf("child", (ctx) => ctx.waitFor("end"));
+      const boss = agentOf("boss", async (ctx) => {
+        const handles = [];
+        for (let number = 0; number < 4; number++) handles.push(await ctx.spawn(child, "work"));
+        const heard: Json[] = [];
+        const joined = handles.map(async (handle) => {
+          const { output } = await ctx.join(handle);
+          heard.push(output);
+          // Goes on after the second only: the others are heard of while the run waits.
+          if (output === 2) heard.push(await ctx.step("work", () => "worked"));
+        });
+        await Promise.all(joined);
+        return heard;
+      });
+      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+        const root = await runtime.start(boss, "go");
+        await reaches(root, "waiting");
+        for (let number = 1; number <= 4; number++) {
+          const run = runtime.run(RunId.of(root.treeId, number));
+          await run.signal("end", number);
+          await run.result();
+        }
+        const { output, status } = await root.result();
+        assert.equal(status, "completed");
+        const heard = Json.as<readonly Json[]>(output);
+        assert.deepEqual(
+          heard.filter((entry) => entry !== "worked"),
+          [1, 2, 3, 4],
+        );
+        assert.ok(heard.indexOf("worked") > heard.indexOf(2));
       });
     },
   },

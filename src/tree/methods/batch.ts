@@ -135,8 +135,8 @@ class BatchedWork implements ObjectContext {
     return this.#object.launch(run);
   }
 
-  wake(execution: string, name: string): void {
-    this.#afterwards.push(() => this.#object.wake(execution, name));
+  wake(execution: string, name: string, value?: Json): void {
+    this.#afterwards.push(() => this.#object.wake(execution, name, value));
   }
 
   cancel(execution: string): void {

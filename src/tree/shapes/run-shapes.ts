@@ -84,6 +84,7 @@ export const item = tagged<StoredItem, "kind">("kind", {
 const inbox = object<InboxRecord>({
   taken: count,
   woken: boolean,
+  told: count,
   items: list(item),
   characters: count,
   first: count,
@@ -123,6 +124,7 @@ export const run = object<RunRecord>({
   budget: orNull(budget),
   boot: orNull(messageId),
   execution: orNull(text()),
+  hearsNews: boolean,
   continuation: count,
   hiredAt: number,
   startedAt: numberOrNull,

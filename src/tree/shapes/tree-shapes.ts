@@ -77,6 +77,7 @@ export const tree = object<Omit<TreeRecord, keyof TreeInfo>>({
   hasContent: optional(Shape.true),
   hasActed: optional(Shape.true),
   isCompacting: optional(boolean),
+  silent: optional(runIds),
   unsaved: optional(object<Pick<RunResult, "status" | "stopReason">>({ status: endStatus, stopReason })),
 });
 

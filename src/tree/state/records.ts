@@ -145,6 +145,8 @@ export interface TreeRecord extends TreeInfo {
   readonly hasActed?: true;
   /** Whether its root compacts the conversation now. Default: false. */
   readonly isCompacting?: boolean;
+  /** The runs that were told something by a wake-up and have not called since. They may wait for less. Default: none. */
+  readonly silent?: readonly RunId[];
   /** The end of a root whose last turn is not saved. Absent: it is saved, or the root is alive. */
   readonly unsaved?: Pick<RunResult, "status" | "stopReason">;
 }
@@ -191,8 +193,10 @@ export type StoredItem =
 export interface InboxRecord {
   /** Number of items taken so far: the cursor of the run. */
   readonly taken: number;
-  /** Whether the wake-up of that cursor is resolved. One is enough for any number of items. */
+  /** Whether a wake-up without items is on its way: the run then takes all. One is enough for any number of items. */
   readonly woken: boolean;
+  /** The number of the first items that wake-ups have brought to the run. They stay until the run says that it has them. */
+  readonly told: number;
   readonly items: readonly StoredItem[];
   /** Approximate length of the items. */
   readonly characters: number;
@@ -242,6 +246,8 @@ export interface RunRecord {
   readonly boot: MessageId | null;
   /** The engine's id of the execution. Null until it was started. */
   readonly execution: string | null;
+  /** Whether wake-ups bring news to this execution. Those that an earlier release has launched take them. */
+  readonly hearsNews: boolean;
   readonly continuation: number;
   readonly hiredAt: number;
   /** Null while pending. */

@@ -21,6 +21,7 @@ const runDefaults = {
   budget: null,
   boot: null,
   execution: null,
+  hearsNews: false,
   continuation: 0,
   account: {
     maxTokens: null,
@@ -39,7 +40,7 @@ const runDefaults = {
     steps: [],
     waiting: [],
   },
-  inbox: { taken: 0, woken: false, items: [], characters: 0, first: 0, last: -1 },
+  inbox: { taken: 0, woken: false, told: 0, items: [], characters: 0, first: 0, last: -1 },
   reported: 0,
   crashes: 0,
   crashedIn: "",

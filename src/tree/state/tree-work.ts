@@ -34,13 +34,13 @@ import {
   type LedgerState,
   type Slot,
 } from "#ledger";
+import { addItem } from "./add-item.ts";
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
 import { doubtKey, type RunRecord, type StoredItem, type TreeHost, type TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
-import { inboxOf } from "./inbox.ts";
 import { fitEvent } from "./size.ts";
 import { readEnded, readRun, runKey, slotKey, writeRun } from "./stored-run.ts";
 import { tickClock } from "./tick-clock.ts";
@@ -344,10 +344,11 @@ export class TreeWork {
   push(id: RunId, item: StoredItem): void {
     const run = this.run(id);
     if (!run) return;
-    const inbox = inboxOf(this.object, id, run.inbox).push(item);
-    const wakes = !inbox.woken && run.execution !== null;
-    if (wakes && run.execution !== null) this.object.wake(run.execution, `inbox/${inbox.taken}`);
-    this.put(id, { ...run, inbox: wakes ? { ...inbox, woken: true } : inbox });
+    const circumstances = { object: this.object, now: this.now, tree: this.#tree, slot: () => this.slot(id) };
+    const { inbox, isTold } = addItem(circumstances, { id, run }, item);
+    this.put(id, { ...run, inbox });
+    const { silent = [] } = this.#tree;
+    if (isTold && !silent.includes(id)) this.change({ silent: [...silent, id] });
   }
 
   /** Sends an order to the projector. Orders are carried out one after the other. */

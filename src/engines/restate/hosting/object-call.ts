@@ -40,6 +40,7 @@ import {
   tooLarge,
   tooLargeForState,
 } from "../sealing/sealed-serde.ts";
+import { prepareWake, type Effect, type Message } from "./object-effects.ts";
 import { type Launch, sealLaunch, sendLaunches } from "./launches.ts";
 import { sealCall } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
@@ -61,19 +62,6 @@ type Asked = { readonly value: Json } | { readonly error: unknown };
 interface Asking {
   readonly answer: () => Promise<Json>;
   readonly reply: Seal;
-}
-
-interface Effect {
-  /** The partition whose seal it needs. */
-  readonly partition: string;
-  readonly prepare: (seal: Seal) => Message;
-}
-
-/** An effect that is ready to be sent. */
-interface Message {
-  /** Its sealed content. Null: none. */
-  readonly parameter: Uint8Array | null;
-  readonly apply: (writer: RestateObjectContext) => void;
 }
 
 /** The parts of one call. */
@@ -364,10 +352,8 @@ class Try implements ObjectContext {
     return notSent;
   }
 
-  wake(execution: string, name: string): void {
-    this.#signal((writer) =>
-      writer.invocation(InvocationIdParser.fromString(execution)).signal(name, plain.empty).resolve(),
-    );
+  wake(execution: string, name: string, value: Json = null): void {
+    this.#effect(this.key, (seal) => prepareWake(seal, { execution, name, value }));
   }
 
   cancel(execution: string): void {

@@ -34,7 +34,7 @@ import type { GroupedCalls } from "../client/grouped-calls.ts";
 import type { StepHolder } from "./kept-steps.ts";
 import { type BegunCall, CallBatch } from "./call-batch.ts";
 import { RestateOperation } from "./restate-operation.ts";
-import { type MethodCall, sealCall } from "../sealing/sealed-call.ts";
+import { type MethodCall, sealCall, wakeSeal } from "../sealing/sealed-call.ts";
 import { opened, sealed, tooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
@@ -217,7 +217,10 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 
   wake(name: string): Operation {
-    return this.#watch(this.#restate.signal(name, plain.empty));
+    const { steps } = this.#sealing;
+    const seal = wakeSeal(steps, this.#restate.request().id, name);
+    const read = (bytes: Uint8Array): Json => (bytes.length === 0 ? null : opened(seal, bytes));
+    return new RestateOperation(this.isLive).begin(this.#restate.signal(name, plain.binary), steps, read);
   }
 
   /** Sleeps. The journal keeps the time of the first execution: a replay computes another delay, which is ignored. */

@@ -32,5 +32,9 @@ export const replySeal = (seal: Seal, parameter: Uint8Array): Seal =>
 /** Returns the seal of an execution's launch. */
 export const launchSeal = (seal: Seal): Seal => seal.boundTo("launch");
 
+/** Returns the seal of a wake-up's value. It opens only for that wake-up of that execution. */
+export const wakeSeal = (seal: Seal, execution: string, name: string): Seal =>
+  seal.boundTo(`wake/${execution}/${name}`);
+
 /** Returns the seal of an execution's value. It opens only for that execution. */
 export const outputSeal = (seal: Seal, execution: string): Seal => seal.boundTo(`output/${execution}`);
