@@ -21,7 +21,7 @@ const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {})
 /** Sections 3.3 to 3.5 and 3.7: the accounts from a run to the root, and their bookings. */
 export const accountCases: readonly EngineCase[] = [
   {
-    name: "3.3 a run's cap covers everything it hires: a boss of 100 tokens stops a helper that tries to spend 6,000",
+    name: "3.3 a run's cap covers its whole subtree: a parent with 100 tokens stops a child that tries to spend 6,000",
     async run(harness) {
       const model = greedyModel();
       const talker = agentOf("talker", async (ctx) => void (await ctx.llm(prompt, ask(6_000))), { model });
@@ -40,7 +40,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 the tree's cap covers all its runs; a helper's larger cap does not widen it",
+    name: "3.3 the tree's cap covers all its runs; a child's larger cap does not widen it",
     async run(harness) {
       const model = greedyModel();
       const helper = spender(model, [ask(100)], { budget: { maxTokens: 5_000 } });
@@ -53,7 +53,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 maxTurns counts the run's own calls, not those of its helpers",
+    name: "3.3 maxTurns counts the run's own calls, not its children's calls",
     async run(harness) {
       const model = greedyModel();
       const helper = spender(model, [ask(50), ask(50), ask(50)]);
@@ -192,7 +192,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.5 what is settled is what the models reported, in every account it belongs to",
+    name: "3.5 the ledger settles the usage that models report, in every account of the call",
     async run(harness) {
       let calls = 0;
       const reported: number[] = [];

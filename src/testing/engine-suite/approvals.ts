@@ -83,7 +83,7 @@ export const approvalCases: readonly EngineCase[] = [
     assert.equal(only(events, "tool.start").length, 1);
   }),
 
-  deciding("7.6 what is denied is not called, and the reason is told", async (desk) => {
+  deciding("7.6 a denied tool is not called, and the model gets the reason", async (desk) => {
     const run = await desk.runtime.start(desk.clerk, "ann");
     await run.deny(await asked(run), { by: "boss", reason: "not today" });
     assert.deepEqual((await run.result()).output, ["not called: boss denied it: not today"]);
@@ -212,7 +212,7 @@ const boss = (clerk: Agent): Agent =>
 function narrowing(): readonly EngineCase[] {
   return [
     {
-      name: "7.5 what a boss forbids its helper may not do, whatever its own policy allows",
+      name: "7.5 a child may not do anything its parent forbids, whatever its own policy allows",
       run: async (harness) => {
         const { clerk, mailed } = office({ policy: { permissions: { decide: () => "allow" } } });
         const lead = boss(clerk);

@@ -47,7 +47,7 @@ const caps = [60, 400, 1_500, 5_000, 20_000];
 export const architectureCases: readonly EngineCase[] = [...strategyTable, ...flowTable].flatMap(
   (strategy): readonly EngineCase[] => [
     {
-      name: `10.1 ${strategy.name}: the answer, and what it costs`,
+      name: `10.1 ${strategy.name}: the answer and its cost`,
       async run(harness) {
         const { result, calls } = await runOf(harness, strategy);
         const { status, stopReason, output, costMicros } = result;

@@ -37,7 +37,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 ask with an agent hires it and asks: one delivery",
+    name: "6.1 ask with an agent spawns it and asks: one delivery",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const outcome = await ctx.ask(echo, "hello", { timeoutS: 60 });
@@ -51,7 +51,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 ask on a fresh handle whose task was its boot message only waits: one delivery",
+    name: "6.1 ask on a new handle with the task as first message only waits: one delivery",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const handle = await ctx.spawn(echo, "hello");
@@ -107,7 +107,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.2 replied: with text and data; endedWithoutReply, failed and cancelled: with what the run left",
+    name: "6.2 replied has text and data; endedWithoutReply, failed and cancelled have the run's result",
     async run(harness) {
       const helper = agentOf("helper", async (ctx, inbox) => {
         const message = await inbox.next();
@@ -181,7 +181,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.2 askOrThrow gives the reply, or throws what came instead",
+    name: "6.2 askOrThrow returns the reply, or throws the error of any other outcome",
     async run(harness) {
       const silent = agentOf("silent", async () => null);
       const deaf = agentOf("deaf", async (ctx) => ctx.waitFor("never"));

@@ -140,7 +140,7 @@ const settings = { eraseAfterS: 0.3, approver: "people" } as const;
 /** Section 9.3: who decided what. */
 export const auditCases: readonly EngineCase[] = [
   {
-    name: "9.3 every decision about a tree is in its tenant's audit, once, in one chain and without a word",
+    name: "9.3 every decision about a tree is in its tenant's audit once, in one chain and without content",
     run: (harness) =>
       onRuntime(harness, { agents: [boss, helper], store: memoryStore(), ...settings }, async (runtime) => {
         await live(runtime);

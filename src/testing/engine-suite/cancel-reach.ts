@@ -105,7 +105,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 a cancel reaches a run that stands in line: it ends without ever starting",
+    name: "4.1 a cancel reaches a queued run: it ends without ever starting",
     async run(harness) {
       const steps: string[] = [];
       const worker = agentOf("worker", async (ctx, inbox) => {

@@ -40,7 +40,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 a helper's cancel stops what it hired, never its boss or its siblings",
+    name: "4.1 a child's cancel stops its own children, never its parent or siblings",
     async run(harness) {
       const worker = agentOf("worker", forever);
       const manager = agentOf("manager", async (ctx) => {
@@ -131,7 +131,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.6 a cancelled run keeps what it had, and its boss hears that it was cancelled",
+    name: "4.6 a cancelled run keeps its partial result, and its parent sees that it was cancelled",
     async run(harness) {
       const worker = agentOf("worker", async (ctx) => {
         const notes: Json[] = [await ctx.step("one", () => 1), await ctx.step("two", () => 2)];

@@ -74,7 +74,7 @@ export const continueCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 what reaches a run around continueAs waits for it on the other side, each once and in order",
+    name: "5.1 messages that arrive around continueAs reach the next execution, each once and in order",
     async run(harness) {
       const boss = agentOf("boss", async (ctx, inbox) => {
         const lives = typeof ctx.state === "number" ? ctx.state : 0;
@@ -112,7 +112,7 @@ export const continueCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 helpers live on through continueAs and can be joined after it, also those that ended meanwhile",
+    name: "5.1 children survive continueAs and can be joined after it, even if they ended during it",
     async run(harness) {
       const helper = agentOf("helper", async (ctx, inbox) => {
         const task = await inbox.next();

@@ -120,7 +120,7 @@ const withTalk =
 /** Conversations: what a turn stores, and what the next one sees. */
 export const conversationCases: readonly EngineCase[] = [
   {
-    name: "8.1 a turn is shown what was said before, calls and results included",
+    name: "8.1 a turn sees the earlier conversation, calls and results included",
     run: withTalk(async (talk) => {
       assert.equal(
         await talk.ask("look it up"),
@@ -175,7 +175,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a turn can follow an earlier entry: what came after it is not shown, and stays",
+    name: "8.1 a turn can follow an earlier entry: later entries are not shown, and stay",
     run: withTalk(async (talk) => {
       await talk.ask("one");
       const after = await talk.session.leaf();
@@ -189,7 +189,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 users of a tenant who give their sessions one name have a conversation each",
+    name: "8.1 users of a tenant with equal session names have separate conversations",
     run: withTalk(async (talk) => {
       const other = new Talk(talk.runtime, { user: "bob" });
       for (const word of ["one", "two", "three"]) {
@@ -202,7 +202,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a run whose content is not permanent is shown the conversation, and writes nothing",
+    name: "8.1 a run with non-permanent content sees the conversation and writes nothing to it",
     run: withTalk(async (talk) => {
       await talk.ask("hello");
       const before = await talk.stored();

@@ -9,7 +9,7 @@ import { historyOf, only, reaches, told } from "./history.ts";
 /** Section 5: runs that crash, and code that changes under them. */
 export const crashCases: readonly EngineCase[] = [
   {
-    name: "5.7 a run that crashes is started again from its journal: what it has recorded is not executed again",
+    name: "5.7 a run that crashes restarts from its journal: recorded steps are not executed again",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const done: string[] = [];
@@ -154,7 +154,7 @@ export const crashCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.6 a run whose agent has another version now is not executed: it waits for its own",
+    name: "5.6 a run of another agent version is not executed: it waits for its own version",
     async run(harness) {
       const executed: string[] = [];
       const work: Agent["run"] = (ctx) =>

@@ -57,7 +57,7 @@ export const deadLetterCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.4 what a cancelled run has not read is dead-lettered",
+    name: "6.4 the unread messages of a cancelled run are dead-lettered",
     async run(harness) {
       const busy = agentOf("busy", async (ctx) => ctx.waitFor("never"));
       const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(busy, "task"))).status);

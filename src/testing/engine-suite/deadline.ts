@@ -88,7 +88,7 @@ export const deadlineCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.7 what a run has when its deadline passes is kept, but it is not an answer",
+    name: "4.7 a run keeps its partial text when its deadline passes, but it is not an answer",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const deadline = ctx.meta.deadline ?? Infinity;
@@ -106,7 +106,7 @@ export const deadlineCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.3 the deadline is the earlier one of boss and helper, however deep",
+    name: "4.3 the deadline is the earlier one of parent and child, at any depth",
     async run(harness) {
       const deadlines = new Map<string, number | null>();
       const note =
@@ -147,7 +147,7 @@ export const deadlineCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.3 a helper's time begins when it starts, not while it stands in line",
+    name: "4.3 a child's time begins when it starts, not while it is queued",
     async run(harness) {
       const deadlines: Record<string, number | null> = {};
       const worker = agentOf("worker", async (ctx, inbox) => {
@@ -174,7 +174,7 @@ export const deadlineCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.3 a deadline wakes a run that is held, and one that its boss's deadline takes along",
+    name: "4.3 a deadline wakes a held run, and so does its parent's deadline",
     async run(harness) {
       const worker = agentOf("worker", forever);
       const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(worker, "work"))));

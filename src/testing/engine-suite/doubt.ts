@@ -38,7 +38,7 @@ export const doubtCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 what is in doubt counts against the cap, never as a credit",
+    name: "3.7 usage in doubt counts against the cap, never as a credit",
     async run(harness) {
       const model = greedyModel({ reports: () => null });
       const agent = spender(model, [ask(100), ask(100), ask(100)], { budget: { maxTokens: 250 } });
@@ -49,7 +49,7 @@ export const doubtCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 reconcile books what a call in doubt really used, once, and what that frees can be spent",
+    name: "3.7 reconcile books the real usage of a call in doubt once, and the freed amount can be spent",
     async run(harness) {
       const model = greedyModel({
         price: tokenPrice,

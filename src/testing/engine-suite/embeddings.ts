@@ -71,7 +71,7 @@ export const embeddingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.9 memory goes on by words where no budget allows the embedder",
+    name: "8.9 memory searches by terms when no budget allows the embedder",
     async run(harness) {
       const embedder = nutEmbedder({ input: 1_000_000_000_000, output: 0 });
       const model = scriptedModel([

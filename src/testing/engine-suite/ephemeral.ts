@@ -104,7 +104,7 @@ export const ephemeralCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.6 the labels of ephemeral state are those of its run: untrusted, unless the source says otherwise",
+    name: "8.6 ephemeral state labels its run as untrusted, unless the source states other labels",
     async run(harness) {
       const untrusted = await mailBeside(harness, {});
       assert.match(untrusted.result, refusal);

@@ -189,7 +189,7 @@ export const extensionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.8 a tool call that an extension blocks is not made, and the model is told",
+    name: "7.8 a tool call that an extension blocks is not made, and the model gets the reason",
     async run(harness) {
       const acted: string[] = [];
       const model = scriptedModel([call("act", { n: 1 }), say("done")]);
@@ -207,7 +207,7 @@ export const extensionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.8 of two tools with one name the agent's own is kept, and the collision is told once",
+    name: "7.8 the agent's own tool wins a name collision, and the collision is reported once",
     async run(harness) {
       const model = scriptedModel([call("act", {}), say("done")]);
       const [own, other] = ["own", "other"].map((text) => effect("act", async () => text));

@@ -8,7 +8,7 @@ const leaf = agentOf("leaf", forever);
 /** Sections 6.6 and 6.7: what parents learn of their children, and the lifetimes of both. */
 export const familyCases: readonly EngineCase[] = [
   {
-    name: "6.6 a boss hears nothing of a helper's crashes while it is restarted",
+    name: "6.6 a parent does not see a child's crashes while the child is restarted",
     async run(harness) {
       const crashes = new Set<number>();
       const helper = agentOf("helper", async (ctx) => {
@@ -26,7 +26,7 @@ export const familyCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.6 a boss hears of a helper's failure once, when its restarts are over",
+    name: "6.6 a parent sees a child's failure once, after its last restart",
     async run(harness) {
       let crashes = 0;
       const helper = agentOf("helper", async () => {
@@ -44,7 +44,7 @@ export const familyCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.6 a run that waits for several children is told of each in order, and goes on when its code does",
+    name: "6.6 a run that waits for several children learns of each in order, and continues when its code does",
     async run(harness) {
       const child = agentOf("child", (ctx) => ctx.waitFor("end"));
       const boss = agentOf("boss", async (ctx) => {
@@ -121,7 +121,7 @@ export const familyCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.7 a detached helper outlives its boss: the root adopts it, can join it, and takes it along when it ends",
+    name: "6.7 a detached child outlives its parent: the root adopts it, can join it, and ends it at its own end",
     async run(harness) {
       const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
       const middle = agentOf("middle", async (ctx) => [

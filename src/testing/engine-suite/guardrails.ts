@@ -35,7 +35,7 @@ export const guardrailCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.7 what a guardrail has decided stays decided through a crash",
+    name: "7.7 a guardrail's decision survives a crash",
     async run(harness) {
       let looks = 0;
       let crashes = 0;

@@ -120,7 +120,7 @@ export const handoffCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "10.8 the filter of a handoff chooses what the next agent sees, and its choice is recorded",
+    name: "10.8 the filter of a handoff selects the next agent's messages, and the selection is recorded",
     async run(harness) {
       let calls = 0;
       const filter: HandoffOptions["filter"] = (messages) => {
@@ -152,7 +152,7 @@ export const handoffCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "10.10 a tree without money lands within its cap, wherever the handoff was",
+    name: "10.10 a tree without money lands within its cap, at any point of a handoff",
     async run(harness) {
       for (const cap of [20, 60, 400, 1_500, 20_000]) {
         const made = createDesk();
@@ -168,7 +168,7 @@ export const handoffCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "10.10 a tree whose money is used up before the next agent's first call lands with a last call of the first agent",
+    name: "10.10 a tree without money for the next agent's first call lands with a last call of the first agent",
     async run(harness) {
       const made = createDesk({ firstOutput: 4_400 });
       await onDesk(harness, made, async (runtime) => {

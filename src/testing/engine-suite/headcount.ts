@@ -21,7 +21,7 @@ function assertDenied(error: ErrorData, limit: number, reason: string): void {
 /** Sections 2.1 to 2.3, 2.6, 2.9 and 2.10: who gets a slot, and when it is free again. */
 export const headcountCases: readonly EngineCase[] = [
   {
-    name: "2.1 the root counts 1: maxAgents 1 means no helper at all, whatever its priority",
+    name: "2.1 the root counts 1: maxAgents 1 allows no child of any priority",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 1 } }, async (office) => {
         assertDenied(await office.denied("a"), 1, "full");
@@ -30,7 +30,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.1 maxTotal bounds the children ever spawned, those that have ended included",
+    name: "2.1 maxTotal bounds the children ever spawned, ended children included",
     async run(harness) {
       const child = agentOf("child", async () => "done");
       const parent = agentOf("parent", async (ctx) => {
@@ -122,7 +122,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.3 full: a caller that asked to wait gets a place in the line, and its helper starts when a slot frees",
+    name: "2.3 full: a caller that asked to wait is queued, and its child starts when a slot frees",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
         const first = await office.hire("a");
@@ -159,7 +159,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.5 who stands in line moves forward by one level per interval, and passes those who came later",
+    name: "1.5 a queued run moves forward by one level per interval, and passes later runs",
     async run(harness) {
       const spawn = { maxAgents: 2, allowPreempt: false };
       await inOffice(harness, { spawn, runtime: { ageingS: 0.05 } }, async (office) => {
@@ -175,7 +175,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.9 a hundred helpers through four slots: never more at work than there are slots",
+    name: "2.9 a hundred children share four slots: never more than four run at a time",
     async run(harness) {
       let [atWork, most] = [0, 0];
       const helper = agentOf("helper", async (ctx, inbox) => {

@@ -28,7 +28,7 @@ export const holdCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.11 a held run is not resumed by a free slot, nor by a raise",
+    name: "2.11 neither a free slot nor a raised priority resumes a held run",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
         const [held, other] = [await office.hire("?go a"), await office.hire("b")];

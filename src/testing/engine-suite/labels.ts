@@ -98,7 +98,7 @@ export const labelCases: readonly EngineCase[] = [
     refused,
   ),
   meeting(
-    "7.5 what a boss has seen goes down with a task",
+    "7.5 a task carries the parent's labels to the child",
     (made) => [
       free("boss", made, async (ctx) => {
         await calls(ctx, "read_web");
@@ -109,7 +109,7 @@ export const labelCases: readonly EngineCase[] = [
     refused,
   ),
   meeting(
-    "7.5 a helper hired before its boss has seen anything may mail what it knows itself",
+    "7.5 a child spawned before its parent has any label may mail its own content",
     (made) => [
       free("boss", made, async (ctx) => {
         const helper = await ctx.spawn(mailer(made), "mail it");
@@ -122,7 +122,7 @@ export const labelCases: readonly EngineCase[] = [
     sent,
   ),
   meeting(
-    "7.5 what a run has seen goes with its messages, also to a run that they wake",
+    "7.5 messages carry their sender's labels, even to a run that they wake",
     (made) => [
       free("boss", made, async (ctx, inbox) => {
         await inbox.next();
@@ -136,7 +136,7 @@ export const labelCases: readonly EngineCase[] = [
   ),
   ...(["reply", "return"] as const).map((answer) =>
     meeting(
-      `7.5 what a helper has seen comes up: by ${answer}`,
+      `7.5 a child's labels reach its parent: by ${answer}`,
       (made) => [
         free("boss", made, async (ctx) => {
           await ctx.ask(reader(made, answer), "read", { timeoutS: 30 });
@@ -148,7 +148,7 @@ export const labelCases: readonly EngineCase[] = [
     ),
   ),
   meeting(
-    "7.5 what a helper has seen comes up: by what it tells a topic",
+    "7.5 a child's labels reach its parent: by a message to a topic",
     (made) => [
       free("boss", made, async (ctx) => {
         const topic = Supervision.progressTopic(ctx.supervision);

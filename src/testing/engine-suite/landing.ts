@@ -62,7 +62,7 @@ export const landingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 the tree's slice is the root's: a helper without a cap of its own has none",
+    name: "3.8 the tree's slice belongs to the root: a child without its own cap has no slice",
     async run(harness) {
       const helper = trying("helper", [ask(109, landing), ask(100, landing)]);
       const boss = agentOf(
@@ -78,7 +78,7 @@ export const landingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 a slice belongs to the run that owns the capped account, and a boss's slice never to its helper",
+    name: "3.8 a slice belongs to the run that owns the capped account, and never to its child",
     async run(harness) {
       const owner = trying("owner", [ask(100), ask(100, landing)], { budget: { maxTokens: 100 } });
       const helper = trying("helper", [ask(100, landing), ask(90, landing)], {

@@ -42,7 +42,7 @@ const outputGuardrail: Guardrail = { name: "reader", onOutput: () => ({ kind: "a
 /** The last text of a run that does not reach its answer. */
 export const lastWordsCases: readonly EngineCase[] = [
   ...[
-    { name: "keeps the last words of its model", options: {}, kept: "It is the mill." },
+    { name: "keeps the last text of its model", options: {}, kept: "It is the mill." },
     { name: "keeps them behind agent middleware", options: { layered: true }, kept: "It is the mill." },
     {
       name: "keeps none that output guardrails did not see",
@@ -63,9 +63,9 @@ export const lastWordsCases: readonly EngineCase[] = [
     },
   })),
   ...[
-    { name: "the last words of a paused helper", options: {}, shown: "It is the mill." },
+    { name: "the last text of a paused child", options: {}, shown: "It is the mill." },
     {
-      name: "no words that output guardrails did not see",
+      name: "no text that output guardrails did not check",
       options: { guardrails: [outputGuardrail] },
       shown: null,
     },

@@ -10,7 +10,7 @@ import { tokenPrice } from "./spender.ts";
 /** Section 3: the money of runs, as lists show it. */
 export const listedMoneyCases: readonly EngineCase[] = [
   {
-    name: "3.10 the record of a boss that waits tells what its helpers have reserved and spent by now",
+    name: "3.10 the record of a waiting parent has its children's current reservations and spend",
     async run(harness) {
       await whileCalling(harness, async ({ runtime, run, model }) => {
         const records = (): Promise<readonly RunRecord[]> => runtime.runs.tree(run.treeId);

@@ -23,7 +23,7 @@ export const preemptionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.4 of equals the one hired last is the victim",
+    name: "2.4 among equal priorities the run spawned last is the victim",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 4 } }, async (office) => {
         const runs = [await office.hire("?a"), await office.hire("?b"), await office.hire("?c")];

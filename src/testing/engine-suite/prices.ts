@@ -55,7 +55,7 @@ export const priceCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.6 a prompt size that a provider told counts in the next execution of the run, for the same prompt only",
+    name: "3.6 a prompt size that a provider reported counts in the run's next execution, for the same prompt only",
     async run(harness) {
       const usage: Usage = { input: 100, output: 10 };
       const model = greedyModel({ price: tokenPrice, reports: () => usage });
@@ -71,7 +71,7 @@ export const priceCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.6 messages that are added while a call is in flight are neither sent nor counted with it",
+    name: "3.6 a call in flight neither sends nor counts messages that are added to it",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice, reports: () => ({ input: 10, output: 5 }) });
       const agent = agentOf(

@@ -142,7 +142,7 @@ export const questionCases: readonly EngineCase[] = [
     assert.deepEqual(await outputOf(run), [answered("Friday"), answered({ city: "Rome" })]);
   }),
 
-  asking("7.6 a question that is denied is declined, and the tool is told why", [day], async (run) => {
+  asking("7.6 a denied question is declined, and the tool gets the reason", [day], async (run) => {
     await run.deny(await asked(run), { by: "ann", reason: "ask Bob" });
     assert.deepEqual(await outputOf(run), [declined("declined", "ann did not answer: ask Bob")]);
   }),

@@ -103,7 +103,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 a refusal tells what is in doubt apart, and why a call could not be counted",
+    name: "3.8 a refusal lists the amount in doubt separately, and why a call could not be counted",
     async run(harness) {
       const doubtful = spender(greedyModel({ reports: () => null }), [ask(100), ask(100)], {
         name: "doubtful",
@@ -146,7 +146,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 a call that waited for what other trees of its tenant hold says that its wait timed out",
+    name: "3.8 a call that waited for money held by its tenant's other trees reports that its wait timed out",
     async run(harness) {
       const model = heldModel();
       const one = spender(model, [ask(100)]);
@@ -162,7 +162,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.10 a run whose deadline passes while a call waits for money says so",
+    name: "3.10 a run reports that its deadline passed while a call waited for money",
     async run(harness) {
       await inOffice(harness, { budget: { maxTokens: 8_000 } }, async (office) => {
         await office.hire("a");
@@ -248,7 +248,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 an agent whose limit is exceeded lands with its last text, without another call",
+    name: "3.7 an agent over its limit lands with its last text, without another call",
     async run(harness) {
       const answer = call("look", {});
       const content = [{ type: "text" as const, text: "So far: nothing." }, ...answer.message.content];
@@ -267,7 +267,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 a run that waits for top-ups goes on after one that covers what was exceeded",
+    name: "3.7 a run that waits for top-ups continues once one covers the excess",
     async run(harness) {
       let calls = 0;
       const model = greedyModel({ reports: () => ({ input: calls++ === 0 ? 5_000 : 10, output: 0 }) });

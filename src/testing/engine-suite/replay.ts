@@ -21,7 +21,7 @@ const refuse = (): never => {
 /** Section 5: what replayed code sees. */
 export const replayCases: readonly EngineCase[] = [
   {
-    name: "5.1 a journal hit executes nothing: model, tool, step and helper each happen once",
+    name: "5.1 a journal hit executes nothing: model, tool, step and child each run once",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const done: string[] = [];
@@ -77,7 +77,7 @@ export const replayCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 errors come back from the journal as what they were",
+    name: "5.1 errors from the journal keep their class and fields",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const boss = agentOf(

@@ -7,7 +7,7 @@ import { inOffice } from "./office.ts";
 /** Sections 2.6 and 2.8: how a paused run regains its slot, and what its callers see. */
 export const resumingCases: readonly EngineCase[] = [
   {
-    name: "2.6 a preempted run gets its slot back when one frees, before those who came later",
+    name: "2.6 a preempted run gets its slot back when one frees, before later runs",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
         const victim = await office.hire("v1 v2");
@@ -27,7 +27,7 @@ export const resumingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.6 a waiting victim that nothing has woken stands in no line: the slot goes to who can use it",
+    name: "2.6 a waiting victim that nothing has woken is not queued: the slot goes to a run that can use it",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
         const victim = await office.hire("?go v");
@@ -72,7 +72,7 @@ export const resumingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.8 a helper that was paused and goes on is not taken for paused any more",
+    name: "2.8 a resumed child is no longer reported as paused",
     async run(harness) {
       const helper = agentOf("helper", async (ctx) => {
         await ctx.waitFor("go");
@@ -101,7 +101,7 @@ export const resumingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.8 a run sees the pause of another that it did not hire, too",
+    name: "2.8 a run also sees the pause of a run that it did not spawn",
     async run(harness) {
       const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
       const watcher = agentOf("watcher", async (ctx, inbox) => {

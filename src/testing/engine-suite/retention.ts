@@ -55,7 +55,7 @@ const isAbout = (words: string, value: unknown): boolean => JSON.stringify(value
 
 const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCase[] => [
   {
-    name: `8.7 what does not stay is told until the tree is over, and gone soon after, ${where}`,
+    name: `8.7 non-permanent content is readable until the tree ends, and erased soon after, ${where}`,
     run: (harness) =>
       onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(boss, "well", { retention: "run" });
@@ -75,7 +75,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       }),
   },
   {
-    name: `8.7 what stays is told for ever, ${where}`,
+    name: `8.7 permanent content stays readable, ${where}`,
     run: (harness) =>
       onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(boss, "well");
@@ -98,7 +98,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       }),
   },
   {
-    name: `8.7 the same id is the same tree also when its words are gone, ${where}`,
+    name: `8.7 the same id is the same tree after its content is erased, ${where}`,
     run: (harness) =>
       onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
         const id = `again-${crypto.randomUUID()}`;
@@ -113,7 +113,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
 ];
 
 const askedLate = ({ where, open }: (typeof stores)[number]): EngineCase => ({
-  name: `8.7 a result that is first asked for once its words are gone has none, ${where}`,
+  name: `8.7 a result first read after erasure has no content, ${where}`,
   run: (harness) =>
     onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
       const run = await runtime.start(talker, "well", { retention: "run" });
@@ -124,7 +124,7 @@ const askedLate = ({ where, open }: (typeof stores)[number]): EngineCase => ({
 });
 
 const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => ({
-  name: `8.7 what is decided about a tree after its words are gone is told in order, ${where}`,
+  name: `8.7 decisions about a tree after its erasure are reported in order, ${where}`,
   run: (harness) => {
     const model = greedyModel({ price: tokenPrice, reports: () => null });
     const calls = Array.from({ length: 40 }, () => ask(100));

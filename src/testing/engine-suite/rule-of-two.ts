@@ -58,7 +58,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   ),
 
   meeting(
-    "7.5 what a run has seen survives continueAs, twice",
+    "7.5 a run's labels survive continueAs, twice",
     (made) => [
       free("clerk", made, async (ctx) => {
         if (ctx.state === null) {
@@ -75,7 +75,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     refused,
   ),
   meeting(
-    "7.5 what a run has seen survives crashes, without anything being read again",
+    "7.5 a run's labels survive crashes, and nothing is read again",
     (made) => {
       let crashes = 0;
       const clerk = free("clerk", made, async (ctx) => {
@@ -109,7 +109,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     refused,
   ),
   {
-    name: "7.5 an untrusted input is seen from the beginning, and the result says what it is made of",
+    name: "7.5 an untrusted input labels the run from its start, and the result has the labels",
     async run(harness) {
       const made = desk();
       const clerk = free("clerk", made, async (ctx) => calls(ctx, "read_secret", "mail"));
@@ -150,7 +150,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   })),
   {
-    name: "7.5 with people to ask, such a call waits for them; a word remembered from before does not cover it",
+    name: "7.5 with a human approver such a call waits for approval; a remembered approval does not cover it",
     async run(harness) {
       const made = desk();
       const clerk = both(made, {});

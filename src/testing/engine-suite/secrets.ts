@@ -29,7 +29,7 @@ const careless = agentOf(
 /** Section 9.3: what never shows. */
 export const secretCases: readonly EngineCase[] = [
   {
-    name: "9.3 a secret in the result of a step, in a tool call, an event, an error or an output is told as [secret]",
+    name: "9.3 a secret in a step result, tool call, event, error or output is shown as [secret]",
     run: (harness) =>
       onRuntime(harness, { agents: [careless], store: memoryStore() }, async (runtime) => {
         const run = await runtime.start(careless, "go");

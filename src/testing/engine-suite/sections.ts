@@ -80,7 +80,7 @@ export const sectionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.6 the labels of a section are those of its run: those it states, and those of its text",
+    name: "8.6 a section adds its stated labels and its text's labels to its run",
     async run(harness) {
       const untrusted = { untrusted: true, private: false };
       const shown = await mailWith(harness, { read: () => ({ text: "A note.", labels: untrusted }) });

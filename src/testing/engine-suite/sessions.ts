@@ -37,7 +37,7 @@ export const sessionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.1 two users of a tenant who give their sessions one name have a turn each",
+    name: "8.1 two users of a tenant with equal session names each have a turn",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
         const owners = [{ tenant: "acme" }, { tenant: "acme", user: "ada" }, { tenant: "acme", user: "bob" }];

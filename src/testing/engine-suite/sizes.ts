@@ -60,7 +60,7 @@ export const sizeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "a run whose output is too large has failed, and its parent hears of it",
+    name: "a run with too large an output fails, and its parent sees the failure",
     async run(harness) {
       const child = agentOf("child", async () => megabytes(12));
       const parent = agentOf("parent", async (ctx) => {

@@ -137,7 +137,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 budget.warning is told once per dimension, at 80 %",
+    name: "3.8 budget.warning is emitted once per dimension, at 80 %",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice });
       const calls = Array.from({ length: 9 }, () => ask(100));
@@ -162,7 +162,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.9 topUp adds to what a run may spend",
+    name: "3.9 topUp adds to a run's budget",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice });
       const budget = { maxTokens: 150, maxCostUsd: micros(150), maxTurns: 1 };

@@ -32,7 +32,7 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 what is said again under the same id is heard once",
+    name: "6.8 steering repeated under the same id is delivered once",
     async run(harness) {
       const agent = agentOf("agent", async (ctx, inbox) => {
         await ctx.waitFor("go");
@@ -52,7 +52,7 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 what was said during a step is there after it",
+    name: "6.8 steering sent during a step is available after it",
     async run(harness) {
       const gate = Promise.withResolvers<void>();
       const agent = agentOf("agent", async (ctx, inbox) => {
@@ -70,7 +70,7 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 neither is lost by a crash, whether it was taken before or comes while the run is down",
+    name: "6.8 a crash loses neither steering nor a follow-up, taken before it or sent while the run is down",
     async run(harness) {
       const crashed = new Set<string>();
       const agent = agentOf("agent", async (ctx, inbox) => {
@@ -102,7 +102,7 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 words that a run never looked at are dead letters when it ends, not silently gone",
+    name: "6.8 steering and follow-ups that a run never read are dead-lettered when it ends",
     async run(harness) {
       const agent = agentOf("agent", (ctx) => ctx.waitFor("end"));
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
@@ -119,7 +119,7 @@ export const steeringCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 words for a run that has ended are refused with a RunEndedError",
+    name: "6.8 steering and follow-ups for an ended run are refused with a RunEndedError",
     async run(harness) {
       const agent = agentOf("agent", async () => null);
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {

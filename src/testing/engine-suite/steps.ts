@@ -72,7 +72,7 @@ export const stepCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.2 retries end: the last error is the step's, with everything it said",
+    name: "5.2 retries end: the step fails with the complete last error",
     async run(harness) {
       let tries = 0;
       const boss = agentOf("boss", async (ctx) => {

@@ -98,7 +98,7 @@ export const subscriberCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 a paused subscriber gets what it has missed when it goes on; one that ends or is cancelled takes it from no other",
+    name: "1.3 a paused subscriber gets the missed messages when it resumes; one that ends or is cancelled takes none from another",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const held = await spawnSubscriber(ctx, subscriber, "4");
@@ -142,7 +142,7 @@ export const subscriberCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 an information agent answers with everything that was told after its first reply, and leaves its state when it is cancelled",
+    name: "1.3 an information agent answers with every message published after its first reply, and keeps its state when cancelled",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const { handle, data } = await ctx.askOrThrow(listener, "listen", { timeoutS: 60 });

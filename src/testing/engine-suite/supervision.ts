@@ -42,7 +42,7 @@ export const supervisionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.6 the scope is readable anywhere inside a run, in steps too, and inherited by helpers",
+    name: "1.6 the scope is readable anywhere inside a run, steps included, and children inherit it",
     async run(harness) {
       const scopes: (RunScope | null)[] = [];
       const child = agentOf("child", async (ctx) => {
@@ -83,7 +83,7 @@ export const supervisionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.1 a helper inherits its boss's execution budget unless it is given one, and never its priority",
+    name: "1.1 a child inherits its parent's execution budget unless it is given one, and never its priority",
     async run(harness) {
       const seen: Record<string, Supervision> = {};
       const helper = agentOf("helper", async (ctx, inbox) => {
@@ -125,7 +125,7 @@ export const supervisionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 what is emitted without a topic goes to the tree's one progress topic and into its stream",
+    name: "1.3 an emit without a topic goes to the tree's one progress topic and into its stream",
     async run(harness) {
       const reporter = agentOf("reporter", async (ctx, inbox) => {
         await inbox.next();

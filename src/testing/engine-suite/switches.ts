@@ -81,7 +81,7 @@ export const switchCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "12.2 a disabled tenant's trees are held as a whole, and those of another tenant are not",
+    name: "12.2 disabling a tenant holds all its trees, and no other tenant's",
     async run(harness) {
       const model = heldModel();
       const writer = twice("writer", model);

@@ -104,7 +104,7 @@ export const tenantCases: readonly EngineCase[] = [
     run: (harness) => restTrees(harness, 20),
   },
   {
-    name: "3.3 a tree that gets too little has others return what they do not use",
+    name: "3.3 a tree that gets too little makes other trees return unused quota",
     async run(harness) {
       const model = greedyModel({ reports: () => ({ input: 10, output: 5 }) });
       const free = Promise.withResolvers<null>();
@@ -178,7 +178,7 @@ export const tenantCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 what a call in doubt really cost reaches the tenant after its tree has ended, once",
+    name: "3.3 the real cost of a call in doubt reaches the tenant once after its tree has ended",
     async run(harness) {
       const model = greedyModel({ reports: () => (model.bill.length > 1 ? { input: 10, output: 5 } : null) });
       const lost = spender(model, [ask(200)], { name: "lost" });

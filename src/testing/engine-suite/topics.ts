@@ -39,7 +39,7 @@ const talker = agentOf("talker", async (ctx) => {
 /** Section 1.3: topics of a tree. */
 export const topicCases: readonly EngineCase[] = [
   {
-    name: "1.3 who follows a topic gets what is told to it from then on, in order, and nothing of before when it comes back",
+    name: "1.3 a subscriber gets later messages in order, and no earlier ones when it subscribes again",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);
@@ -70,7 +70,7 @@ export const topicCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.3 two who follow one topic in one run each get everything, and other topics nothing",
+    name: "1.3 two subscriptions to one topic in one run each get every message, and other topics get none",
     async run(harness) {
       const boss = agentOf("boss", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);

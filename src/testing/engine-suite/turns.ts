@@ -101,7 +101,7 @@ export const turnCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.4 a tool tells its progress to those who watch, while it works",
+    name: "7.4 a tool reports progress to watchers while it runs",
     async run(harness) {
       const seen: Json[] = [];
       const read = effect("read", async (_, { update }) => {

@@ -103,7 +103,7 @@ export const unencodableCases: readonly EngineCase[] = [
     },
   })),
   {
-    name: "6.1 what is emitted, sent or answered with data that JSON cannot hold fails the call alone",
+    name: "6.1 an emit, send or reply with data that JSON cannot hold fails only its call",
     async run(harness) {
       const data = { id: 10n };
       const calls = (ctx: RunContext): readonly (() => Promise<unknown>)[] => [

@@ -34,7 +34,7 @@ export const unfinishedCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.6 a tool is told when the run is cancelled before its call is over",
+    name: "7.6 a tool's cancel function is called when the run is cancelled before its call ends",
     async run(harness) {
       const told: Json[] = [];
       const cancel = (state: Json): void => void told.push(state);

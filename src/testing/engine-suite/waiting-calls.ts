@@ -91,7 +91,7 @@ export const waitingCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.10 no child is lost while there is money: five at once, of which one fits at a time",
+    name: "3.10 no child is lost while there is money: five at once, with room for one at a time",
     async run(harness) {
       for (const cap of [300, 200, 100]) {
         const model = thriftyModel({ input: 5, output: 8 });
@@ -133,7 +133,7 @@ export const waitingCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.10 a call whose run is paused while it waits begins once the run is resumed, if there is money by then",
+    name: "3.10 a waiting call of a paused run begins after the resume, if there is money by then",
     async run(harness) {
       await inOffice(harness, oneAtATime, async (office) => {
         const first = await office.hire("a");
@@ -233,7 +233,7 @@ export const waitingCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.10 a waiting call whose run is held stops no other call, and is decided when the run goes on",
+    name: "3.10 a waiting call of a held run blocks no other call, and is decided when the run continues",
     async run(harness) {
       await inOffice(harness, oneAtATime, async (office) => {
         await office.hire("a");

@@ -67,23 +67,26 @@ export const approvalCases: readonly StoreCase[] = [
     assert.equal(second.next, null);
   }),
 
-  storeCase("of an erased tree's questions who decided what stays, of that tree alone", async (desk) => {
-    const { store, tenant } = desk;
-    const other = questionOf(3, { runId: RunId.root(TreeId.of("other")) });
-    for (const question of [questionOf(1), questionOf(2), other])
-      await store.approvals.request(tenant, question);
-    await store.approvals.decide(tenant, questionOf(2).id, { ...yes, reason: "better so" });
-    await store.approvals.erase(tenant, questionOf(1).treeId);
-    await store.approvals.erase(tenant, questionOf(1).treeId);
-    const { items } = await store.approvals.list(tenant, {}, { size: 5 });
-    const erased = { arguments: null, why: "[erased]" };
-    const { decision, by, at } = yes;
-    assert.deepEqual(items, [
-      { ...other, decision: null },
-      { ...questionOf(2), ...erased, decision: { decision, by, at } },
-      { ...questionOf(1), ...erased, decision: null },
-    ]);
-  }),
+  storeCase(
+    "erasing a tree keeps the decider of each of its questions, and touches no other tree",
+    async (desk) => {
+      const { store, tenant } = desk;
+      const other = questionOf(3, { runId: RunId.root(TreeId.of("other")) });
+      for (const question of [questionOf(1), questionOf(2), other])
+        await store.approvals.request(tenant, question);
+      await store.approvals.decide(tenant, questionOf(2).id, { ...yes, reason: "better so" });
+      await store.approvals.erase(tenant, questionOf(1).treeId);
+      await store.approvals.erase(tenant, questionOf(1).treeId);
+      const { items } = await store.approvals.list(tenant, {}, { size: 5 });
+      const erased = { arguments: null, why: "[erased]" };
+      const { decision, by, at } = yes;
+      assert.deepEqual(items, [
+        { ...other, decision: null },
+        { ...questionOf(2), ...erased, decision: { decision, by, at } },
+        { ...questionOf(1), ...erased, decision: null },
+      ]);
+    },
+  ),
 
   storeCase("questions are listed by agent, tool and risk", async ({ store, tenant }) => {
     const clerk = { agentId: AgentId.of("clerk", "north"), tool: "send", risk: "high" } as const;

@@ -119,7 +119,7 @@ export const auditCases: readonly StoreCase[] = [
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chainOf(0, 4));
   }),
 
-  storeCase("what a link tells of, no other link does", async ({ store, tenant }) => {
+  storeCase("no two links record the same decision", async ({ store, tenant }) => {
     await store.audit.append(tenant, chain);
     assert.deepEqual(await store.audit.known(tenant, ["books/2", "books/3", "books/0"]).then(sorted), [
       "books/0",

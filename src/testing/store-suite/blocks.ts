@@ -56,7 +56,7 @@ export const blockCases: readonly StoreCase[] = [
     assert.equal(present?.text, "two");
   }),
 
-  storeCase("an edit that is made again returns what it returned, whatever came after it", async (desk) => {
+  storeCase("a repeated edit returns its first result, whatever came after it", async (desk) => {
     const { memory } = desk.store;
     const first = blockEditOf("w1", { text: "one" });
     const applied = await memory.editBlock(desk.tenant, annOwns, name, first);
@@ -109,7 +109,7 @@ export const blockCases: readonly StoreCase[] = [
     assert.deepEqual((await memory.block(tenant, annOwns, name))?.labels, { ...untrusted, private: true });
   }),
 
-  storeCase("a text beyond its limit, and what is no name, limit or id, are refused", async (desk) => {
+  storeCase("a text beyond its limit and an invalid name, limit or id are refused", async (desk) => {
     const { memory } = desk.store;
     const edit = (fields: object, block = name): Promise<unknown> =>
       memory.editBlock(desk.tenant, annOwns, block, blockEditOf("w1", fields));

@@ -97,7 +97,7 @@ export const eventCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a tenant's changes are told at once, and again after appends to any of its trees",
+    "a tenant's changes are reported at once, and again after appends to any of its trees",
     async (desk) => {
       const { store, tenant } = desk;
       const writer = await desk.harness.open();

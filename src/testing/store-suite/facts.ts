@@ -50,20 +50,23 @@ export const factCases: readonly StoreCase[] = [
     await assert.rejects(store.memory.remember(tenant, annOwns, fact("Oslo", 400, 400)), TypeError);
   }),
 
-  storeCase("the later word for the same moment holds", async ({ store, tenant }) => {
+  storeCase("the later fact for the same moment wins", async ({ store, tenant }) => {
     await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
     await store.memory.remember(tenant, annOwns, fact("Rome", 100));
     assert.deepEqual(await store.memory.recall(tenant, annOwns, {}), [fact("Rome", 100)]);
   }),
 
-  storeCase("no user's fact touches another's, nor the anonymous one's", async ({ store, tenant }) => {
-    await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
-    await store.memory.remember(tenant, bobOwns, fact("Rome", 200));
-    await store.memory.remember(tenant, MemoryOwner.user(null), fact("Oslo", 300));
-    assert.deepEqual(await store.memory.recall(tenant, annOwns, {}), [fact("Bonn", 100)]);
-    assert.deepEqual(await store.memory.recall(tenant, bobOwns, {}), [fact("Rome", 200)]);
-    assert.deepEqual(await store.memory.recall(tenant, MemoryOwner.user(null), {}), [fact("Oslo", 300)]);
-  }),
+  storeCase(
+    "a user's fact changes no fact of another user or of the anonymous user",
+    async ({ store, tenant }) => {
+      await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
+      await store.memory.remember(tenant, bobOwns, fact("Rome", 200));
+      await store.memory.remember(tenant, MemoryOwner.user(null), fact("Oslo", 300));
+      assert.deepEqual(await store.memory.recall(tenant, annOwns, {}), [fact("Bonn", 100)]);
+      assert.deepEqual(await store.memory.recall(tenant, bobOwns, {}), [fact("Rome", 200)]);
+      assert.deepEqual(await store.memory.recall(tenant, MemoryOwner.user(null), {}), [fact("Oslo", 300)]);
+    },
+  ),
 
   storeCase("facts of several keys are listed by key", async ({ store, tenant }) => {
     for (const key of ["b", "a", "c"]) await store.memory.remember(tenant, annOwns, factOf(key, { key }));
@@ -117,7 +120,7 @@ export const factCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("what is forgotten is gone with its history and its terms, once", async ({ store, tenant }) => {
+  storeCase("forgetting a fact removes its history and its terms, once", async ({ store, tenant }) => {
     const { memory } = store;
     for (const told of [fact("Bonn", 100), fact("Rome", 200), factOf("tea", { key: "drink" })])
       await memory.remember(tenant, annOwns, told, ["word"]);

@@ -18,7 +18,7 @@ export const keyCases: readonly StoreCase[] = [
     assert.equal(await store.keys.get(someTenant(), tree), null);
   }),
 
-  storeCase("the same key may be wrapped anew", async ({ store, tenant }) => {
+  storeCase("the same key may be wrapped again", async ({ store, tenant }) => {
     await store.keys.put(tenant, tree, key(1, 2));
     assert.deepEqual(await store.keys.put(tenant, tree, key(1, 3)), key(1, 3));
     assert.deepEqual(await store.keys.get(tenant, tree), key(1, 3));

@@ -31,7 +31,7 @@ export const limitCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("what was used besides is owed, what was not comes back", async ({ store, tenant }) => {
+  storeCase("excess use is owed, and unused permits come back", async ({ store, tenant }) => {
     const hundred = { tokens: { amount: 100, perMinute: 600 } };
     assert.equal(await store.limits.take(tenant, "k", { wish: hundred, now }), 0);
     await store.limits.correct(tenant, "k", { tokens: 500 });
@@ -40,18 +40,21 @@ export const limitCases: readonly StoreCase[] = [
     assert.equal(await store.limits.take(tenant, "k", { wish: hundred, now }), 0);
   }),
 
-  storeCase("told once to slow down, everybody waits until then", async ({ store, tenant, harness }) => {
-    const other = await harness.open();
-    try {
-      await store.limits.slow(tenant, "k", now + 30_000);
-      await other.limits.slow(tenant, "k", now + 20_000);
-      assert.equal(await store.limits.take(tenant, "k", { wish: one, now }), 30_000);
-      assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 29_000 }), 1_000);
-      assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 30_000 }), 0);
-    } finally {
-      await other[Symbol.asyncDispose]();
-    }
-  }),
+  storeCase(
+    "after one request to slow down, all takers wait until that time",
+    async ({ store, tenant, harness }) => {
+      const other = await harness.open();
+      try {
+        await store.limits.slow(tenant, "k", now + 30_000);
+        await other.limits.slow(tenant, "k", now + 20_000);
+        assert.equal(await store.limits.take(tenant, "k", { wish: one, now }), 30_000);
+        assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 29_000 }), 1_000);
+        assert.equal(await other.limits.take(tenant, "k", { wish: one, now: now + 30_000 }), 0);
+      } finally {
+        await other[Symbol.asyncDispose]();
+      }
+    },
+  ),
 
   storeCase("many takers at once never get more than there is", async ({ store, tenant, harness }) => {
     const other = await harness.open();

@@ -59,7 +59,7 @@ export const manifestCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "erasing removes what does not last; a manifest that was put again to last stays",
+    "erasing removes non-lasting manifests; a manifest put again as lasting stays",
     async ({ store: { manifests }, tenant }) => {
       const [gone, kept, lasting] = [1, 2, 3].map((n) => manifestOf(n, { lasts: n === 3 }));
       assert.ok(gone && kept && lasting);

@@ -37,27 +37,30 @@ const edit = (id: string, version: number, text: string): BlockEdit => ({
 });
 
 export const memorySearchCases: readonly StoreCase[] = [
-  storeCase("a search finds facts, blocks and episodes by their words, however written", async (desk) => {
-    const { store, tenant } = desk;
-    await store.memory.remember(tenant, annOwns, factOf("f1"), toTerms("city: Düsseldorf"));
-    await store.memory.editBlock(tenant, annOwns, "human", {
-      ...blockEditOf("b1"),
-      terms: toTerms("Ann moved to DÜSSELDORF, with a dog"),
-    });
-    await tell(store, tenant, 1, "we spoke of ｄüsseldorf");
-    const found = await find(store, tenant, "Düsseldorf?");
-    assert.deepEqual(found.toSorted(), ["block human", "episode talk e1", "fact f1"]);
-    assert.deepEqual(await find(store, tenant, "dog"), ["block human"]);
-    assert.deepEqual(await find(store, tenant, "düsseldorf", { kinds: ["fact"] }), ["fact f1"]);
-    assert.deepEqual(await find(store, tenant, "düsseldorf", { kinds: [] }), []);
-    assert.deepEqual(await find(store, tenant, "cat"), []);
-    assert.deepEqual(await find(store, tenant, ""), []);
-    const [hit] = await store.memory.search(tenant, annOwns, { terms: ["dog"], limit: 1 });
-    assert.deepEqual([hit?.owner, hit?.at], [annOwns, 1_000]);
-  }),
+  storeCase(
+    "a search finds facts, blocks and episodes by their terms, in any case or character width",
+    async (desk) => {
+      const { store, tenant } = desk;
+      await store.memory.remember(tenant, annOwns, factOf("f1"), toTerms("city: Düsseldorf"));
+      await store.memory.editBlock(tenant, annOwns, "human", {
+        ...blockEditOf("b1"),
+        terms: toTerms("Ann moved to DÜSSELDORF, with a dog"),
+      });
+      await tell(store, tenant, 1, "we spoke of ｄüsseldorf");
+      const found = await find(store, tenant, "Düsseldorf?");
+      assert.deepEqual(found.toSorted(), ["block human", "episode talk e1", "fact f1"]);
+      assert.deepEqual(await find(store, tenant, "dog"), ["block human"]);
+      assert.deepEqual(await find(store, tenant, "düsseldorf", { kinds: ["fact"] }), ["fact f1"]);
+      assert.deepEqual(await find(store, tenant, "düsseldorf", { kinds: [] }), []);
+      assert.deepEqual(await find(store, tenant, "cat"), []);
+      assert.deepEqual(await find(store, tenant, ""), []);
+      const [hit] = await store.memory.search(tenant, annOwns, { terms: ["dog"], limit: 1 });
+      assert.deepEqual([hit?.owner, hit?.at], [annOwns, 1_000]);
+    },
+  ),
 
   storeCase(
-    "items that share rarer terms come first, then those that share more, then the newest",
+    "items that share rarer terms come first, then items that share more, then the newest",
     async (desk) => {
       const { store, tenant } = desk;
       for (let n = 1; n <= 8; n += 1) await tell(store, tenant, n, "the meeting was long");
@@ -86,7 +89,7 @@ export const memorySearchCases: readonly StoreCase[] = [
     assert.deepEqual(await store.memory.indexed(tenant, annOwns, { after: null, limit: 9 }), []);
   }),
 
-  storeCase("of facts, a search finds those that hold at its moment, or all", async ({ store, tenant }) => {
+  storeCase("a search finds the facts valid at its moment, or all facts", async ({ store, tenant }) => {
     const remember = (id: string, validFrom: number, validTo: number | null = null) =>
       store.memory.remember(tenant, annOwns, factOf(id, { validFrom, validTo }), toTerms("city"));
     await remember("old", 100);

@@ -52,7 +52,7 @@ export const runCases: readonly StoreCase[] = [
     assert.deepEqual(await names(desk, {}), ["c", "b", "a"]);
   }),
 
-  storeCase("a filter shows what fits all of it", async (desk) => {
+  storeCase("a filter returns the runs that match all its conditions", async (desk) => {
     await put(
       desk,
       run("a", { startedAt: 1, status: "failed", agentId: AgentId.of("cook", "1") }),
@@ -96,7 +96,7 @@ export const runCases: readonly StoreCase[] = [
     assert.deepEqual(await names(desk, { status: [] }), []);
   }),
 
-  storeCase("paging shows each run once, whatever is put meanwhile", async (desk) => {
+  storeCase("paging returns each run once while other runs are put", async (desk) => {
     const before = Array.from({ length: 25 }, (_, n) => run(`old-${n}`, { startedAt: 100 + (n % 7) }));
     await put(desk, ...before);
     const seen: string[] = [];
@@ -116,7 +116,7 @@ export const runCases: readonly StoreCase[] = [
     assert.equal(seen.at(-1), "early");
   }),
 
-  storeCase("trees are found by the beginning of their id or name, and by what they cost", async (desk) => {
+  storeCase("trees are found by the beginning of their id or name, and by their cost", async (desk) => {
     const { store, tenant } = desk;
     const child = runOf({ runId: RunId.of(TreeId.of("ab"), 1), parentRunId: RunId.root(TreeId.of("ab")) });
     await put(desk, named("ab", "Zebra", 5), named("a", "Report\nof May", 30), named("b", "Report", 30));

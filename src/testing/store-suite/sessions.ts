@@ -146,7 +146,7 @@ export const sessionCases: readonly StoreCase[] = [
     await assert.rejects(store.sessions.fork(tenant, { session: key, entry: id("none") }, into), isMissing);
   }),
 
-  storeCase("a helper writes a branch of its own, and only that is dropped", async (desk) => {
+  storeCase("a child writes its own branch, and only that branch is dropped", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("h", "a", { branch: helper }), entryOf("b", "a"));
     await store.sessions.append(tenant, key, [entryOf("i", "h", { branch: helper })]);

@@ -152,21 +152,18 @@ export const spendCases: readonly StoreCase[] = [
     assert.deepEqual(await settled(desk), [[Number.MAX_SAFE_INTEGER - 1]]);
   }),
 
-  storeCase(
-    "figures that know more events replace those that know fewer, never the reverse",
-    async (desk) => {
-      const { store, tenant } = desk;
-      const early = spendOf({ seq: 2, calls: [callOf(tree)] });
-      const late = spendOf({
-        seq: 7,
-        rows: [row({ settledMicros: 9 }), row({ hour: 50, settledMicros: 1 })],
-      });
-      for (const each of [early, late, early, late]) await store.spend.put(tenant, tree, each);
-      assert.deepEqual(await store.spend.tree(tenant, tree), late);
-      assert.deepEqual(await settled(desk), [[10]]);
-      assert.deepEqual((await store.spend.inDoubt(tenant, {}, { size: 9 })).items, []);
-    },
-  ),
+  storeCase("figures of more events replace figures of fewer, never the reverse", async (desk) => {
+    const { store, tenant } = desk;
+    const early = spendOf({ seq: 2, calls: [callOf(tree)] });
+    const late = spendOf({
+      seq: 7,
+      rows: [row({ settledMicros: 9 }), row({ hour: 50, settledMicros: 1 })],
+    });
+    for (const each of [early, late, early, late]) await store.spend.put(tenant, tree, each);
+    assert.deepEqual(await store.spend.tree(tenant, tree), late);
+    assert.deepEqual(await settled(desk), [[10]]);
+    assert.deepEqual((await store.spend.inDoubt(tenant, {}, { size: 9 })).items, []);
+  }),
 
   storeCase("trees that change the same sums at once, in two processes, lose nothing", async (desk) => {
     const { store, tenant, harness } = desk;
@@ -233,7 +230,7 @@ export const spendCases: readonly StoreCase[] = [
     });
   }),
 
-  storeCase("filters of money leave out what does not fit", async (desk) => {
+  storeCase("filters of money leave out trees that do not match", async (desk) => {
     await fill(desk);
     assert.deepEqual(await settled(desk, { from: 49, to: 73 }), [[411]]);
     assert.deepEqual(await settled(desk, { agentType: "writer" }), [[7]]);
@@ -321,7 +318,7 @@ export const spendCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("erasing a user keeps what the tenant paid, under no user and no tree", async (desk) => {
+  storeCase("erasing a user keeps the tenant's spend, under no user and no tree", async (desk) => {
     const { store, tenant } = desk;
     await fill(desk);
     await store.spend.put(tenant, t3, spendOf({ seq: 3, calls: [callOf(t3)] }));

@@ -120,7 +120,7 @@ export const tenantCases: readonly StoreCase[] = [
   ),
 
   storeCase(
-    "what is kept without a tenant belongs to no tenant, and the reverse",
+    "data stored without a tenant belongs to no tenant, and the reverse",
     async ({ store, tenant }) => {
       const alone = TreeId.of(`alone-${randomUUID()}`);
       const nobody: Partition = { tenantId: null };

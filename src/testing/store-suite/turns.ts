@@ -83,7 +83,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.equal(await store.sessions.leaf(tenant, key, turn), null);
   }),
 
-  storeCase("what was written and adopted may be written and adopted again", async (desk) => {
+  storeCase("a written and adopted turn may be written and adopted again", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null));
     const written = [entryOf("b", "a", { branch: turn }), entryOf("c", "b", { branch: turn })];
@@ -186,7 +186,7 @@ export const turnCases: readonly StoreCase[] = [
     await assert.rejects(store.sessions.rename(tenant, { id: session, userId: null }, "x"), isMissing);
   }),
 
-  storeCase("a removed session is gone with every branch, and may be opened again", async (desk) => {
+  storeCase("removing a session removes every branch, and it may be opened again", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
     const ofBob = { id: session, userId: bob };

@@ -81,7 +81,7 @@ const whole = ({ vectors }: Store): readonly string[] => [
 const talkOfAnn = { id: SessionId.of("talk-of-ann"), userId: ann };
 
 export const userCases: readonly StoreCase[] = [
-  storeCase("an export of a user has everything of theirs and nothing of anybody else", async (desk) => {
+  storeCase("an export of a user has all data of that user and none of another", async (desk) => {
     const { store, tenant } = desk;
     const users = [ann, bob, null];
     for (const user of users) await live(store, tenant, user);

@@ -84,7 +84,7 @@ export const vectorCases: readonly StoreCase[] = [
     assert.equal(await count(MemoryOwner.tenant), 1);
   }),
 
-  vectorCase("what is no vector is refused", async (vectors, { tenant }) => {
+  vectorCase("an invalid vector is refused", async (vectors, { tenant }) => {
     for (const vector of [[], [0, 0], [Number.NaN, 1], [Infinity]]) {
       await assert.rejects(vectors.put(tenant, annOwns, [vectorOf("a", vector)]), TypeError);
       await assert.rejects(vectors.search(tenant, annOwns, { embedder: "e", vector, limit: 1 }), TypeError);

@@ -69,7 +69,7 @@ export const webhookCases: readonly StoreCase[] = [
     await elsewhere[Symbol.asyncDispose]();
   }),
 
-  storeCase("deliveries of a tree go out one after the other, through one sender at a time", async (desk) => {
+  storeCase("deliveries of a tree go out in sequence, through one sender at a time", async (desk) => {
     const { store, tenant, harness } = desk;
     const elsewhere = await harness.open();
     await store.webhooks.enqueue(tenant, [
@@ -122,7 +122,7 @@ export const webhookCases: readonly StoreCase[] = [
   ),
 
   storeCase(
-    "a delivery whose sender is gone is claimed again, and the lost lease settles nothing",
+    "a delivery of a lost sender is claimed again, and the lost lease settles nothing",
     async (desk) => {
       const { store, tenant } = desk;
       await store.webhooks.enqueue(tenant, [deliveryOf("hook", "t1", 1)]);

@@ -38,7 +38,7 @@ export const workerCases: readonly StoreCase[] = [
     assert.deepEqual(await listed(store, 3_000, first), [moved]);
   }),
 
-  storeCase("who announces itself clears away those that have expired", async ({ store }) => {
+  storeCase("an announcing worker removes expired workers", async ({ store }) => {
     const [gone, here] = [worker(2_000), worker(5_000)];
     await store.workers.announce(gone, 1_000);
     await store.workers.announce(here, 2_000);
