@@ -104,5 +104,6 @@ export async function expectAccessible(page: Page): Promise<void> {
 
 /** Keeps a picture where `REEVE_PICTURES` names a folder. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
-  if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+  if (pictures === undefined) return;
+  await page.screenshot({ path: `${pictures}/${name}.jpg`, type: "jpeg", quality: 55 });
 }
