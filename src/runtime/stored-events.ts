@@ -1,4 +1,4 @@
-import type { NumberedEvent, ObjectAddress, Store } from "#kernel";
+import { RunId, type NumberedEvent, type ObjectAddress, type Store } from "#kernel";
 import { treeAt, type ReplyOf } from "#tree";
 
 const eventsPerRead = 256;
@@ -24,21 +24,26 @@ export async function* storedEvents(
   const { partition, tree } = treeAt(address);
   const read = (after: number): Promise<readonly NumberedEvent[]> =>
     store.events.read(partition, tree, { after, limit: eventsPerRead });
-  let mayBeOver = true;
   let events = await read(from);
+  // A tree closes with the end of a run, and not before its root has ended. A reader that skips events may have skipped
+  // that end. A reader that finds no events may be there before the tree.
+  let hasRootEnded = from > 0;
+  let mayBeOver = from > 0 || events.length === 0;
   for (let after = from; ;) {
     signal.throwIfAborted();
     yield* events;
     after = events.at(-1)?.seq ?? after;
-    mayBeOver ||= events.some(({ type }) => type === "run.end");
+    const ends = events.filter(({ type }) => type === "run.end");
+    hasRootEnded ||= ends.some(({ runId }) => runId === RunId.root(tree));
+    mayBeOver ||= hasRootEnded && ends.length > 0;
     if (events.length >= eventsPerRead) {
       events = await read(after);
       continue;
     }
     if (mayBeOver) {
       const { events: unread, closed } = await next(after);
-      mayBeOver = unread.length > 0;
-      if (closed && !mayBeOver) return;
+      if (closed && unread.length === 0) return;
+      mayBeOver = closed;
     }
     events = await store.events.changed(partition, tree, { after, signal });
   }
