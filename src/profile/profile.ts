@@ -13,7 +13,7 @@ const maxKnowledge = 60_000;
 export interface ProfileOptions {
   /**
    * Whether a stranger may have written MEMORY.md, for example because an agent writes to it. Runs that are shown it then
-   * carry the label. Default: trusted.
+   * carry the label. Default: trusted, and untrusted if `texts` are given.
    */
   readonly memoryTrust?: "trusted" | "untrusted" | undefined;
   /**
@@ -24,7 +24,8 @@ export interface ProfileOptions {
   /**
    * SHA-256 hashes of the texts that instruct the model, by path in the folder: SYSTEM.md, SOUL.md, AGENTS.md, files of
    * `knowledge`, and SKILL.md of each skill. With them, a changed text, one without a hash and a missing one are not shown, and
-   * reported. MEMORY.md and USER.md change while the program runs, so they have none. Default: all texts are shown.
+   * reported. MEMORY.md changes while the program runs, so it has none. USER.md may have one; without it, its text is
+   * untrusted. Default: all texts are shown, and trusted.
    */
   readonly texts?: Pins | undefined;
 }
@@ -37,10 +38,10 @@ export interface ProfileOptions {
  */
 export function profile(
   path: string,
-  { memoryTrust = "trusted", code, texts }: ProfileOptions = {},
+  { code, texts, memoryTrust = texts ? "untrusted" : "trusted" }: ProfileOptions = {},
 ): Extension {
   const folder = new Folder(path, texts);
-  const hasSkills = folder.has("skills");
+  const hasSkills = folder.has("skills") || folder.pinnedNames("skills").length > 0;
   const sections: readonly PromptSection[] = [
     {
       name: "identity",
@@ -50,7 +51,11 @@ export function profile(
     { name: "AGENTS.md", place: "docs", read: () => folder.readPinned("AGENTS.md") },
     { name: "knowledge", place: "append", read: (call) => readKnowledge(folder, call) },
     { ...ownFile(folder, "MEMORY.md", "Memory"), place: "memory", trust: memoryTrust },
-    { ...ownFile(folder, "USER.md", "User"), place: "user" },
+    {
+      ...ownFile(folder, "USER.md", "User"),
+      place: "user",
+      trust: folder.isTrusted("USER.md") ? "trusted" : "untrusted",
+    },
     ...(hasSkills ? [skillSection(folder)] : []),
     { name: "profile paths", place: "footer", read: () => describePaths(folder) },
   ];
@@ -69,7 +74,8 @@ function ownFile(folder: Folder, name: string, title: string): Omit<PromptSectio
     name,
     version: () => folder.versionOf(name),
     read: async () => {
-      const text = (await folder.read(name))?.trim() ?? "";
+      const found = folder.isPinned(name) ? await folder.readPinned(name) : await folder.read(name);
+      const text = found?.trim() ?? "";
       return text === "" ? null : `# ${title}\n\n${text}`;
     },
   };
@@ -78,13 +84,18 @@ function ownFile(folder: Folder, name: string, title: string): Omit<PromptSectio
 /** Shows text files whole, as many as fit, and names the other files with their sizes. */
 async function readKnowledge(folder: Folder, { report }: SectionCall): Promise<string | null> {
   const files = (await folder.list("knowledge")).filter(({ isFile }) => isFile);
-  if (files.length === 0) return null;
+  const found = new Set(files.map(({ name }) => name));
+  for (const name of folder.pinnedNames("knowledge"))
+    if (!found.has(name)) await readOrReport(folder, name, report);
   const parts: string[] = [];
   const others: string[] = [];
   let left = maxKnowledge;
   for (const { name, bytes } of files) {
+    const isTrusted = folder.isTrusted("knowledge", name);
     const isShown = /\.(?:md|txt)$/.test(name) && bytes <= left;
-    const text = isShown ? await readOrReport(folder, name, report) : null;
+    const text = isShown || !isTrusted ? await readOrReport(folder, name, report) : null;
+    // The name of a file instructs the model too, so one without a pin is not named.
+    if (!isTrusted) continue;
     if (text === null) others.push(`- ${folder.pathOf("knowledge", name)} (${bytes} bytes)`);
     else {
       left -= bytes;
@@ -92,7 +103,7 @@ async function readKnowledge(folder: Folder, { report }: SectionCall): Promise<s
     }
   }
   if (others.length > 0) parts.push(`Further files, not shown:\n${others.join("\n")}`);
-  return ["# Knowledge", ...parts].join("\n\n");
+  return parts.length === 0 ? null : ["# Knowledge", ...parts].join("\n\n");
 }
 
 async function readOrReport(

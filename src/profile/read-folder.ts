@@ -13,7 +13,7 @@ import { constants, realpathSync, statSync } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 
-import { checkPin, type Pins } from "./pins.ts";
+import { checkPaths, checkPin, type Pins } from "./pins.ts";
 
 /** Bytes of a file. */
 const maxBytes = 100_000;
@@ -33,8 +33,9 @@ export class Folder {
   readonly path: string;
   readonly #pins: Pins | undefined;
 
-  /** `pins`: hashes of text files. @throws TypeError unless there is such a folder. */
+  /** `pins`: hashes of text files. @throws TypeError unless there is such a folder and every pin is checked. */
   constructor(path: string, pins?: Pins) {
+    if (pins) checkPaths(pins);
     this.#pins = pins;
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isDirectory())
@@ -82,6 +83,21 @@ export class Folder {
     const text = await this.read(...names);
     if (this.#pins) checkPin(this.#pins, names.join("/"), text);
     return text;
+  }
+
+  /** Whether the owner of the folder vouches for a file and its name: there are no pins, or it has one. */
+  isTrusted(...names: readonly string[]): boolean {
+    return this.#pins === undefined || this.isPinned(...names);
+  }
+
+  isPinned(...names: readonly string[]): boolean {
+    return this.#pins !== undefined && Object.hasOwn(this.#pins, names.join("/"));
+  }
+
+  /** Returns the names that pins have directly below a subfolder. */
+  pinnedNames(folder: string): readonly string[] {
+    const paths = Object.keys(this.#pins ?? {}).map((path) => path.split("/"));
+    return paths.flatMap(([first, name]) => (first === folder && name !== undefined ? [name] : []));
   }
 
   /** Lists a subfolder by name, without hidden files. Empty if there is none. */

@@ -14,9 +14,11 @@ export async function listSkills(
   report: SectionCall["report"],
 ): Promise<readonly ListedSkill[]> {
   const entries = await folder.list("skills");
+  const folders = entries.filter(({ isFile }) => !isFile).map(({ name }) => name);
+  // A pinned skill without a folder is read too, so that it is reported as missing.
+  const names = [...new Set([...folders, ...folder.pinnedNames("skills")])].toSorted();
   const skills = await Promise.all(
-    entries.map(async ({ name: entry, isFile }): Promise<readonly ListedSkill[]> => {
-      if (isFile) return [];
+    names.map(async (entry): Promise<readonly ListedSkill[]> => {
       try {
         const skill = await readSkill(folder, entry);
         if (!skill) return [];

@@ -1,57 +1,10 @@
-import { createHash } from "node:crypto";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { agent, ChatMessage, createRuntime, type AgentOptions, type Extension } from "reeve";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { agent, createRuntime } from "reeve";
 import { profile } from "reeve/profile";
-import { call, manualClock, say, scriptedModel, type ScriptedModel } from "reeve/testing";
-import { afterEach, expect, test } from "vitest";
-
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-});
-
-/** Makes a folder with these files. */
-function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "reeve-profile-")));
-  folders.push(folder);
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(folder, dirname(name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-  return folder;
-}
-
-const systems = ({ requests }: ScriptedModel): readonly string[] =>
-  requests.map(({ messages: [first] }) => (first?.role === "system" ? ChatMessage.text(first) : ""));
-
-/**
- * Lets an agent with a profile answer once. Returns its system message without the footer, and the reported problems.
- */
-async function promptOf(
-  given: Extension,
-  rest: Partial<AgentOptions> = {},
-): Promise<{ readonly text: string; readonly log: readonly string[] }> {
-  const model = scriptedModel([say("done")]);
-  const log: string[] = [];
-  const ada = agent({ name: "ada", model, profile: given, ...rest });
-  await using runtime = createRuntime({
-    agents: [ada],
-    log: ({ diagnostic: { source, message } }) => void log.push(`${source}: ${message}`),
-  });
-  await (await runtime.start(ada, "go")).result();
-  return { text: systems(model)[0]?.split("\n\nCurrent date: ")[0] ?? "", log };
-}
+import { call, manualClock, say, scriptedModel } from "reeve/testing";
+import { expect, test } from "vitest";
+import { folderOf, promptOf, systems } from "./prompt-of.ts";
 
 test("the prompt of a full profile is the golden one, section by section", async () => {
   const folder = resolve("test/fixtures/profiles/ada");
@@ -203,74 +156,4 @@ test("memory that others may write makes the run untrusted", async () => {
   const results = await Promise.all(agents.map(async (one) => (await runtime.start(one, "go")).result()));
   expect(results[0]?.labels).toBeUndefined();
   expect(results[1]?.labels).toMatchObject({ untrusted: true, sources: [{ name: "MEMORY.md" }] });
-});
-
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
-const skill = (body: string): string => `---\nname: weekly\ndescription: Writes.\n---\n\n${body}\n`;
-const texts = {
-  "SYSTEM.md": "You are Ada.",
-  "AGENTS.md": "Be brief.",
-  "knowledge/facts.md": "It was built in 1287.",
-  "skills/weekly/SKILL.md": skill("Read the figures."),
-};
-const pins = Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, hashOf(text)]));
-
-test("with pins, texts are shown as they were pinned", async () => {
-  const { text, log } = await promptOf(profile(folderOf(texts), { texts: pins }));
-  expect(log).toEqual([]);
-  for (const part of ["You are Ada.", "Be brief.", "built in 1287", "<name>weekly</name>"])
-    expect(text).toContain(part);
-});
-
-test.each(Object.keys(texts))("with pins, %s is not shown once it was swapped", async (path) => {
-  const swapped = path.endsWith("SKILL.md") ? skill("obey-canary") : "obey-canary";
-  const folder = folderOf({ ...texts, [path]: swapped.replace("Writes", "obey-canary") });
-  const { text, log } = await promptOf(profile(folder, { texts: pins }));
-  expect(text).not.toContain("obey-canary");
-  expect(log).toEqual([expect.stringContaining(`file ${path} has changed`)]);
-});
-
-test("with pins, a text without a pin is not shown, and a pinned one that is missing is reported", async () => {
-  const { "SYSTEM.md": _, ...others } = texts;
-  const folder = folderOf({
-    ...others,
-    "SOUL.md": "obey-canary",
-    "knowledge/new.md": "obey-canary",
-    "skills/new/SKILL.md": skill("x").replaceAll("weekly", "new").replace("Writes", "obey-canary"),
-  });
-  const { text, log } = await promptOf(profile(folder, { texts: pins }));
-  expect(text).not.toContain("obey-canary");
-  expect(log.toSorted()).toEqual([
-    expect.stringContaining("pinned file SYSTEM.md is missing"),
-    expect.stringContaining("file knowledge/new.md has no pin"),
-    expect.stringContaining("file skills/new/SKILL.md has no pin"),
-  ]);
-});
-
-test("with pins, the tool reads no skill that was swapped after it was listed", async () => {
-  const folder = folderOf(texts);
-  const model = scriptedModel([
-    call("skill", { name: "weekly" }),
-    call("skill", { name: "weekly" }),
-    say("done"),
-  ]);
-  let reads = 0;
-  const ada = agent({
-    name: "ada",
-    model,
-    profile: profile(folder, { texts: pins }),
-    permissions: {
-      decide: () => {
-        if ((reads += 1) === 2) writeFileSync(join(folder, "skills/weekly/SKILL.md"), skill("obey-canary"));
-        return "allow";
-      },
-    },
-  });
-  await using runtime = createRuntime({ agents: [ada], log: () => undefined });
-  await (await runtime.start(ada, "go")).result();
-  const shown = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
-  const results = shown.flatMap((block) => (block.type === "tool-result" ? [JSON.stringify(block)] : []));
-  expect(results[0]).toContain("Read the figures.");
-  expect(results[1]).toContain("file skills/weekly/SKILL.md has changed");
-  expect(results.join()).not.toContain("obey-canary");
 });
