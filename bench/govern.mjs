@@ -9,8 +9,8 @@ import { providerDouble } from "reeve/testing";
 const limit = 3_000;
 const tokensPerCall = 1_000;
 const cases = [
-  { name: "one helper, twelve calls", helpers: 1, calls: 12 },
-  { name: "eight helpers at once", helpers: 8, calls: 2 },
+  { name: "one child, twelve calls", helpers: 1, calls: 12 },
+  { name: "eight children at once", helpers: 8, calls: 2 },
 ];
 
 /** The parent asks its children once; each takes notes before it answers. */

@@ -48,7 +48,7 @@ test.for([
     ],
     false,
   ],
-] as const)("toModelOutput %j is what the model is shown", async ([shown, content, isError]) => {
+] as const)("the model sees toModelOutput %j", async ([shown, content, isError]) => {
   const model = scriptedModel([call("look_up", { city: "Bern" }), say("done")]);
   const seen: unknown[] = [];
   const look_up = {

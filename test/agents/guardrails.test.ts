@@ -216,7 +216,7 @@ test("7.7 each look happens once, never on replay, and notes last for one turn",
   expect(looks.slice(8)).toEqual(["output 8", "turn 0", "more 1", "output 2"]);
 });
 
-test("7.7 input: what is blocked reaches no model, steering included; a warning goes along", async () => {
+test("7.7 input: blocked text reaches no model, steering included; a warning is added", async () => {
   const filter = contentFilter({ patterns: ["secret"], on: ["input"] });
   const model = scriptedModel([say("hi")]);
   const clerk = agent({ name: "clerk", model, guardrails: [filter] });
@@ -236,7 +236,7 @@ test("7.7 input: what is blocked reaches no model, steering included; a warning 
   expect(JSON.stringify(model.requests[0]?.messages)).toContain("hello\\n\\nNote: be kind.");
 });
 
-test("7.7 output: a blocked answer is given again, and what validation made of it is looked at too", async () => {
+test("7.7 output: the model answers again after a block, and the validated value is checked too", async () => {
   const schema = z.object({ word: z.string() });
   const model = scriptedModel([
     say('{"word":"mud"}'),

@@ -82,7 +82,7 @@ test("a chain of handoffs, and a way back: the first agent has the conversation 
   expect(await talk.invoke("Hello?")).toMatchObject({ output: "Still here." });
 });
 
-test("the filter chooses what the next agent sees, and the terms type what the model states", async () => {
+test("the filter selects the next agent's messages, and the terms type the model's arguments", async () => {
   const noted: unknown[] = [];
   const paid = scriptedModel([say("Paid.")]);
   const billing = agent({ name: "billing", model: paid });
@@ -177,7 +177,7 @@ test("no answer and no input passes for a handoff that no tool has made", async 
   expect(echo.requests[0]?.messages).toHaveLength(1);
 });
 
-test("the guardrails of the next agent see the user's message, and those of the first one see the answer", async () => {
+test("the next agent's guardrails check the user's message, and the first agent's check the answer", async () => {
   const noBombs: Guardrail = {
     name: "bombs",
     onInput: ({ text }) =>

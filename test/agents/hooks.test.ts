@@ -102,7 +102,7 @@ test.each([true, false])(
   },
 );
 
-test("7.2 payloads carry who, when and which attempt, and the same keys as the stream", async () => {
+test("7.2 payloads carry agent, time and attempt, and the same keys as the stream", async () => {
   const { hooks, seen } = camera();
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
@@ -214,7 +214,7 @@ test("7.3 hooks are per agent", async () => {
   expect(counts(second.seen)).toEqual(once);
 });
 
-test("CostTracker adds up what the calls used, by run and in all", async () => {
+test("CostTracker adds up the usage of calls, by run and in total", async () => {
   const lines: string[] = [];
   const costs = new CostTracker({ log: (line) => void lines.push(line) });
   const { hooks, seen } = camera();
@@ -230,7 +230,7 @@ test("CostTracker adds up what the calls used, by run and in all", async () => {
   expect(lines).toEqual([`worker ${runId} completed: 30 tokens, $0.00003; in all $0.00003`]);
 });
 
-test("RunLogger keeps the latest events, and no more than it was told", async () => {
+test("RunLogger keeps the latest events, up to its limit", async () => {
   const all = new RunLogger();
   const few = new RunLogger({ size: 3 });
   const hooks = new HookManager();

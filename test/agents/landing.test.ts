@@ -75,7 +75,7 @@ test.each(budgets)(
   },
 );
 
-test("3.8 a run that owns no cap has no slice: it lands with its last words, without a call", async () => {
+test("3.8 a run that owns no cap has no slice: it lands with its last text, without a call", async () => {
   const model = busy("last words");
   const helper = agent({ name: "helper", model, tools: [look] });
   const boss = agent({
@@ -94,7 +94,7 @@ test("3.8 a run that owns no cap has no slice: it lands with its last words, wit
   expect(model.requests.every(({ tools }) => tools.length > 0)).toBe(true);
 });
 
-test("3.8 where even the floor does not fit, the last words are the answer; a run without any has failed", async () => {
+test("3.8 if even the floor does not fit, the last text is the answer; a run without text fails", async () => {
   const model = busy("last words", 1_000);
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTokens: 1_300 } });
   const poor = agent({ name: "poor", model, tools: [look], budget: { maxTokens: 20 } });

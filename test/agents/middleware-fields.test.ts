@@ -98,7 +98,7 @@ test("7.1 chat level: system instructions, messages, tools, options and result a
   });
 });
 
-test("7.1 function level: the arguments are what the tool gets, and the result is writable", async () => {
+test("7.1 function level: the tool gets the arguments, and the result is writable", async () => {
   const patch: FunctionMiddleware = {
     async process(context, next) {
       expect(context).toMatchObject({ functionName: "look", arguments: { question: "mill" } });

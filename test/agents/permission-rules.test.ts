@@ -28,7 +28,7 @@ const request = (fields: Partial<PermissionRequest> = {}): PermissionRequest => 
 const verdict = async (rules: Parameters<typeof permissions>[0], fields?: Partial<PermissionRequest>) =>
   permissions(rules).decide(request(fields));
 
-test("where no rule says anything, safe tools run and others need a word", async () => {
+test("if no rule matches, safe tools run and other tools need approval", async () => {
   expect(await verdict([{ tool: "other", verdict: "allow" }])).toBe("ask");
   expect(await verdict([], { risk: "safe" })).toBe("allow");
 });
@@ -85,7 +85,7 @@ test("of all that match the strictest counts, in whatever order", async () => {
   );
 });
 
-test("a function may say something or not; a word that is none of the three, or an error, is a no", async () => {
+test("a function may decide or abstain; an invalid decision or an error denies", async () => {
   const allow = { verdict: "allow" } as const;
   expect(await verdict([() => null, async () => undefined, allow])).toBe("allow");
   expect(await verdict([() => "deny", allow])).toBe("deny");

@@ -51,14 +51,14 @@ const refused = (name: string) => [
 const both = ["act 1", "plan 1"];
 const neither = [refused("act"), refused("plan")];
 
-test("7.5 what is safe runs", async () => {
+test("7.5 a safe tool runs", async () => {
   const { ran, shown } = await tried("safe");
   expect(ran).toEqual(both);
   expect(shown.map(([isError]) => isError)).toEqual([false, false]);
 });
 
 test.each(["high", "critical"] as const)(
-  "7.5 what is %s is refused: the denial names the tool and the one line that would allow it",
+  "7.5 a tool of risk %s is refused: the denial names the tool and the line that would allow it",
   async (risk) => {
     const { ran, shown, events } = await tried(risk);
     expect(ran).toEqual([]);
@@ -114,7 +114,7 @@ const unclear: readonly (readonly [string, Permissions["decide"]])[] = [
   ["asks, without an approver", () => "ask"],
 ];
 
-test.each(unclear)("7.5 a policy that %s denies, even what is safe", async (_, decide) => {
+test.each(unclear)("7.5 a policy that %s denies, even safe tools", async (_, decide) => {
   const { ran, shown } = await tried("safe", { decide });
   expect(ran).toEqual([]);
   expect(shown).toEqual(neither);

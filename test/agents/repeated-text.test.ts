@@ -33,7 +33,7 @@ test.each([
   ["a word", "again "],
   ["a line", "I will look at the file once more.\n"],
   ["a block of lines", Array.from({ length: 20 }, (_, n) => `Line ${n} of the same plan.\n`).join("")],
-])("%s over and over is noticed soon, with what was said before", (_, block) => {
+])("%s that repeats is detected soon, with text before it", (_, block) => {
   const before = prose.slice(0, 10_000);
   const text = before + block.repeat(Math.ceil(40_000 / block.length));
   const seenAt = cutAt(text, 7) ?? Infinity;

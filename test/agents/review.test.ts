@@ -18,7 +18,7 @@ test("a review that finds no slot changes nothing, and the next turn has one", a
   expect(model.requests).toHaveLength(3);
 });
 
-test("a review whose model fails leaves the turn as it is", async () => {
+test("a review with a failing model leaves the turn unchanged", async () => {
   const model = scriptedModel([say("one")]);
   const lead = agent({ name: "lead", model, review: { ...review, task: "Fail." }, retry: { maxRetries: 0 } });
   const failing = agent({

@@ -3,7 +3,7 @@ import { providerDouble, testRuntime } from "reeve/testing";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { expect, test } from "vitest";
 
-test("what a provider counted of a prompt that a layer had cut is no bound for the whole one", async () => {
+test("a provider's count of a prompt cut by a layer is no bound for the whole prompt", async () => {
   let calls = 0;
   await using double = await providerDouble({
     script: () => (++calls === 1 ? { text: "a" } : { text: "b" }),

@@ -7,7 +7,7 @@ import { look } from "./look-tool.ts";
 const output = z.object({ year: z.number() });
 const price = { input: 1_000_000, output: 1_000_000 };
 
-test("a valid answer becomes a value, also out of a code fence; the model is told the schema", async () => {
+test("a valid answer becomes a value, even inside a code fence; the model gets the schema", async () => {
   const model = scriptedModel([say('```json\n{"year": 1287}\n```')]);
   const worker = agent({ name: "worker", model, instructions: "Be exact.", output });
   await using t = testRuntime({ agents: [worker] });
@@ -16,7 +16,7 @@ test("a valid answer becomes a value, also out of a code fence; the model is tol
   expect(system && ChatMessage.text(system)).toMatch(/^Be exact\.\n\n.*JSON Schema:\n\{.*"year"/s);
 });
 
-test("3.4 a wrong answer goes back once with what is wrong, and the repair is charged", async () => {
+test("3.4 an invalid answer goes back once with its errors, and the repair is charged", async () => {
   const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1287}')], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
@@ -46,7 +46,7 @@ test("an answer that is never right fails the run without an output; the error s
   });
 });
 
-test("a member's value reaches its boss as JSON", async () => {
+test("a child's value reaches its parent as JSON", async () => {
   const digger = agent({ name: "digger", model: scriptedModel([say('{"year": 1287}')]), output });
   const model = scriptedModel([call("ask_digger", { task: "when?" }), say("done")]);
   const boss = agent({ name: "boss", model, team: [digger] });

@@ -47,7 +47,7 @@ test("7.4 tools of one batch run in parallel, and their results go back in call 
   ]);
 });
 
-test("a tool's answer is shown up to 50,000 characters, and says what is missing", async () => {
+test("a tool result is shown up to 50,000 characters, with the number left out", async () => {
   const long = text("long", async (given) => given.repeat(50_001));
   const model = scriptedModel([call("long", { text: "x" }), say("done")]);
   const worker = agent({ name: "worker", model, tools: [long] });
@@ -131,7 +131,7 @@ test("6.8 steering reaches the agent after its current tools and before its next
 });
 
 test.each(["steer", "followUp"] as const)(
-  "6.8 what comes by %s while the last answer is made gets one of its own",
+  "6.8 a message by %s during the last answer gets its own answer",
   async (how) => {
     const model = heldModel();
     const worker = agent({ name: "worker", model });

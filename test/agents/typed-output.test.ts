@@ -72,7 +72,7 @@ test("an agent without a schema answers with text; the data of a plain reply is 
   expect((await t.run(lead, "go")).output).toEqual(["HELLO", "noted"]);
 });
 
-test("what JSON changes, the type changes: dates are text", async () => {
+test("the type follows JSON: dates are text", async () => {
   const visits: z.ZodType<Visit[], { at: string }[]> = z.array(z.object({ at: day }));
   const model = scriptedModel([say('[{"at": "2026-11-16"}]')]);
   const clerk = agent({ name: "clerk", model, output: visits });

@@ -34,7 +34,7 @@ test("the best attempt of an exhausted actor and critic is the output of a run t
   expect(result).toMatchObject({ status: "landed", stopReason: "exhausted", output: "two" });
 });
 
-test("a critic without a verdict, and an actor without words, do not compile", () => {
+test("a critic without a verdict and an actor without text output do not compile", () => {
   const author = agent({ name: "author", model: scriptedModel([say("one")]) });
   const critic = agent({ name: "critic", model: scriptOf(scored(1)), output: verdict });
   // @ts-expect-error a critic needs an output schema with score and feedback
@@ -46,7 +46,7 @@ test("a critic without a verdict, and an actor without words, do not compile", (
   expect(actorCritic({ actor: author, critic }).declaredWorkers()).toEqual({ actor: author, critic });
 });
 
-test("a supervisor whose worker is a debate: each run is below the one that asked it", async () => {
+test("a supervisor with a debate as worker: each run is a child of the run that asked it", async () => {
   const yes = agent({ name: "yes", model: scriptedModel([say("Yes.")]) });
   const no = agent({ name: "no", model: scriptedModel([say("Yes.")]) });
   const panel = agent({ name: "panel", architecture: debate({ debaters: [yes, no] }) });
@@ -160,7 +160,7 @@ test("an answer of the leader that does not match is sent back once, then the ru
   expect([status, error?.code, costMicros]).toEqual(["failed", "output", 30]);
 });
 
-test("the tools of an architecture are its own: no model is told of them, and none can call them", async () => {
+test("the tools of an architecture are internal: no model sees them or can call them", async () => {
   const actor = agent({ name: "actor", model: scriptedModel([say("a secret")]) });
   const evaluator = agent({ name: "evaluator", model: scriptOf(scored(0.9)), output: verdict });
   const model = scriptedModel([call("read_lessons", {}), say("a public word")]);

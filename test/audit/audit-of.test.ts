@@ -93,7 +93,7 @@ const decisions: readonly (readonly [NumberedEvent, string, object])[] = [
   [eventOf("run.cancelling", { reason: "deadline" }), "cancel", { decision: "deadline" }],
 ];
 
-test.each(decisions)("a decision is told without a word: $type", (event, kind, data) => {
+test.each(decisions)("a decision is recorded without content: $type", (event, kind, data) => {
   const note = auditOf(event);
   expect(note).toEqual({
     at: 5,
@@ -104,7 +104,7 @@ test.each(decisions)("a decision is told without a word: $type", (event, kind, d
   expect(JSON.stringify(note)).not.toContain(words);
 });
 
-test("what decides nothing is not told", () => {
+test("an event without a decision is not recorded", () => {
   expect(auditOf(eventOf("tool.end", { ...call, status: "ok", durationMs: 1 }))).toBeNull();
   expect(auditOf(eventOf("progress.emitted", { topic: Json.as("t"), data: words }))).toBeNull();
 });

@@ -34,7 +34,7 @@ function slowAudit(): AuditStore & { writes: number; down: boolean } {
 const sourcesIn = async (audit: AuditStore): Promise<readonly string[]> =>
   (await audit.read(tenant, 0, 1_000)).map(({ source }) => source);
 
-test("what many have to tell at once is written at once", async () => {
+test("concurrent records are written in one batch", async () => {
   const audit = slowAudit();
   const writer = new AuditWriter({ audit, keys, now: () => 0 });
   const sources = Array.from({ length: 200 }, (_, index) => `tree-${index}`);
@@ -60,7 +60,7 @@ test("nothing is linked for a store that keeps no audit", async () => {
   expect(audit.writes).toBe(0);
 });
 
-test("what is told again while it waits to be written is told once", async () => {
+test("a record repeated before it is written is written once", async () => {
   const audit = slowAudit();
   const writer = new AuditWriter({ audit, keys, now: () => 0 });
   await Promise.all(["a", "b", "b", "c", "a"].map((source) => writer.record(tenant, [note(source)])));

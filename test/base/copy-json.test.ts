@@ -18,12 +18,12 @@ test("a copy is what a round trip through JSON makes of a value, whatever the va
   );
 });
 
-test("what says itself how it is written is asked", () => {
+test("a value with toJSON is converted by it", () => {
   const price = { toJSON: () => "3 EUR" };
   expect(copyJson({ price, at: new Date(0) })).toEqual({ price: "3 EUR", at: "1970-01-01T00:00:00.000Z" });
 });
 
-test("what a wire cannot carry is refused", () => {
+test("a value that JSON cannot carry is refused", () => {
   expect(() => copyJson({ big: 1n })).toThrow(TypeError);
 });
 

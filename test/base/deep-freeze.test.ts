@@ -9,7 +9,7 @@ test("everything in a value is frozen, and the value is the same one", () => {
   expect(parts.map((part) => Object.isFrozen(part))).toEqual([true, true, true, true, true]);
 });
 
-test("also what lies below an object that was frozen before", () => {
+test("an object below a frozen object is frozen, too", () => {
   const value = Object.freeze({ inner: Object.freeze({ list: [1] }) });
   deepFreeze(value);
   expect(Object.isFrozen(value.inner.list)).toBe(true);
@@ -22,7 +22,7 @@ test("a cycle ends, frozen before or not", () => {
   expect(Object.isFrozen(deepFreeze(deepFreeze(value)).list)).toBe(true);
 });
 
-test("bytes stay as they are, and what is no object is returned", () => {
+test("bytes stay unchanged, and a primitive is returned", () => {
   const bytes = new Uint8Array([1]);
   expect(deepFreeze({ bytes }).bytes).toBe(bytes);
   expect([deepFreeze(null), deepFreeze("a"), deepFreeze(undefined)]).toEqual([null, "a", undefined]);

@@ -52,7 +52,7 @@ test("sizes are bounded together, and a value over the bound replaces nothing bu
   expect(keysIn(map)).toBe("be");
 });
 
-test("the owner hears of entries that were dropped, not of those it deleted or replaced", () => {
+test("the owner is notified of dropped entries, not of deleted or replaced ones", () => {
   const dropped: [string, number][] = [];
   const map = new LruMap<string, number>({ max: 2, onEvict: (...entry) => dropped.push(entry) });
   map.set("a", 1);
@@ -64,7 +64,7 @@ test("the owner hears of entries that were dropped, not of those it deleted or r
   expect(dropped).toEqual([["a", 2]]);
 });
 
-test("it holds what a list in order of use would hold", () => {
+test("it holds the same entries as a list in order of use", () => {
   const operation = fc.record({
     kind: fc.constantFrom("get", "set", "delete"),
     key: fc.constantFrom(...names),

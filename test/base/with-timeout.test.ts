@@ -13,7 +13,7 @@ const broken = (): never => {
 
 const endless = (): Promise<never> => new Promise(() => undefined);
 
-test("a call that ends in time gives its result, and leaves neither a timer nor a listener", async () => {
+test("a call that ends in time returns its result, and leaves neither a timer nor a listener", async () => {
   const clock = manualClock();
   const { signal } = new AbortController();
   const limits = { clock, ms: 100, onTimeout: tooLate, signal };
@@ -23,7 +23,7 @@ test("a call that ends in time gives its result, and leaves neither a timer nor 
   expect([clock.waiting, getEventListeners(signal, "abort").length]).toEqual([0, 0]);
 });
 
-test("a call that takes too long ends with what onTimeout throws, which its signal says as well", async () => {
+test("a call that takes too long fails with the error of onTimeout, which is also its signal's reason", async () => {
   const clock = manualClock();
   const outer = new AbortController();
   let seen: AbortSignal | null = null;
@@ -40,7 +40,7 @@ test("a call that takes too long ends with what onTimeout throws, which its sign
   expect(getEventListeners(outer.signal, "abort")).toEqual([]);
 });
 
-test("a timeout can have a result, and the call is told to stop all the same", async () => {
+test("a timeout can return a result, and the call's signal still aborts", async () => {
   const clock = manualClock();
   const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
   const call = withTimeout({ clock, ms: 100, onTimeout: () => "gave up" }, ({ signal }) => {
@@ -81,7 +81,7 @@ test("a signal that is read only after the end of its time is aborted", async ()
   expect(calls.map(({ signal }) => signal.aborted)).toEqual([true]);
 });
 
-test("what a call does after its time is dropped", async () => {
+test("the result of a call after its timeout is dropped", async () => {
   const clock = manualClock();
   const { promise, reject } = Promise.withResolvers<string>();
   const call = withTimeout({ clock, ms: 100, onTimeout: () => "gave up" }, () => promise);

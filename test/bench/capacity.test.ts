@@ -5,7 +5,7 @@ import { agentsPerTree, need, profiles, tableOf, units } from "../../bench/capac
 /** A table without the blanks and dashes that only line it up. */
 const cells = (text: string): string => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
 
-test.each(Object.entries(units))("what %s is taken from still says so", (_, { source, says }) => {
+test.each(Object.entries(units))("the source of %s still has the figure", (_, { source, says }) => {
   expect(readFileSync(source, "utf8")).toContain(says);
 });
 
@@ -13,7 +13,7 @@ test.each(profiles)("the page has the table of $name agents as it is computed", 
   expect(cells(readFileSync("docs/guide/capacity.md", "utf8"))).toContain(cells(tableOf(profile)));
 });
 
-test("what the page says in words is in its tables", () => {
+test("the figures in the page's text are in its tables", () => {
   const page = readFileSync("docs/guide/capacity.md", "utf8");
   const words = page.slice(page.indexOf("## What breaks first")).replaceAll("\n", " ");
   const computed = profiles.map(tableOf).join("\n");

@@ -92,7 +92,7 @@ test("a model is shown the page that it has opened, as it is now, and it is kept
   expect(kept).not.toContain("Heron");
 });
 
-test("each run has a browser of its own, and what it has open ends with it", async () => {
+test("each run has its own browser, and its pages close with the run", async () => {
   const site = await siteOf(shop);
   const shared = openBrowser();
   const answers = [call("open_page", { url: site }), say("done")] as const;

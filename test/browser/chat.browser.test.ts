@@ -28,7 +28,7 @@ test("an answer grows on the page while the model speaks", async () => {
   await expectShown(page, [...whole.slice(0, 2), "Really?", ...whole.slice(1)]);
 });
 
-test("a connection that breaks in the middle of an answer: the page goes on, and nothing is said or asked twice", async () => {
+test("the page continues after a connection breaks during an answer, and repeats no text or question", async () => {
   const { model, next, asked } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
@@ -75,7 +75,7 @@ test("a question that was lost on its way is asked again, once", async () => {
   expect(asked()).toBe(1);
 });
 
-test("a question whose acknowledgement was lost is sent again and is the same one", async () => {
+test("a message with a lost acknowledgement is sent again and counts once", async () => {
   const { model, next, asked } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");

@@ -83,7 +83,7 @@ const payer = () =>
     tools: [pay],
   });
 
-test("what is approved is shown, and its hash is sent", async () => {
+test("approve shows the approved call and sends its hash", async () => {
   await using town = await Town.open();
   void town.reeve("run", "steward", "sell", "--id", "t1");
   await town.asked("t1");
@@ -97,7 +97,7 @@ test("what is approved is shown, and its hash is sent", async () => {
   expect(await town.reeve("deny", "t1~0:tool:2")).toMatchObject({ code: 5 });
 });
 
-test("a call is made with other arguments, and what was asked for is shown before", async () => {
+test("a call is made with edited arguments, and the original request is shown before", async () => {
   await using town = await Town.open();
   const running = town.reeve("run", "steward", "sell", "--id", "t1");
   await town.asked("t1");
@@ -151,7 +151,7 @@ test("a watcher sees the whole call before it is approved", async () => {
   await watching;
 });
 
-test("a watcher cannot approve what the screen does not show in full", async () => {
+test("a watcher cannot approve a call that the screen does not show in full", async () => {
   const model = scriptedModel([call("pay", { to: "x".repeat(2_000) }), say("paid")]);
   await using town = await Town.open({ agents: [agent({ name: "payer", model, tools: [pay] })] });
   void town.reeve("run", "payer", "pay", "--id", "t1");

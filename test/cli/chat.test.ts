@@ -95,7 +95,7 @@ class Typed {
   }
 }
 
-test("lines of a pipe are answered one after the other, and the conversation can be continued", async () => {
+test("lines of a pipe are answered in sequence, and the conversation can be continued", async () => {
   await using town = await open();
   const first = await pipe(town, ["one", "", "two"]);
   expect([first.code, first.said]).toEqual([0, "1: one\n3: two\n"]);
@@ -118,7 +118,7 @@ test("as JSON each answer is one line", async () => {
   ]);
 });
 
-test("a failed message is told with how to find out why, and the last one decides the exit code", async () => {
+test("a failed message prints a hint for its cause, and the last one decides the exit code", async () => {
   await using town = await open();
   const failed = await pipe(town, ["fail"], "--session", "s");
   expect([failed.code, failed.said]).toEqual([11, ""]);
@@ -134,7 +134,7 @@ test("users have conversations of their own under one name", async () => {
   expect((await pipe(town, ["/history"], "--session", "s")).said).toBe("");
 });
 
-test("an agent that is not there is told before anything is asked", async () => {
+test("an unknown agent is reported before any question", async () => {
   await using town = await open();
   const { code, complained } = await town.reeve("chat", "leda");
   expect([code, complained]).toEqual([4, "reeve: no agent leda\n  → agents: lead\n"]);
@@ -166,7 +166,7 @@ test("Ctrl-C cancels an answer, and the next message goes on", async () => {
   expect(chat.terminal.complained).toContain(`continue with: reeve chat lead --session ${chat.session}\n`);
 });
 
-test("what follows a Ctrl-C begins a line, also if nothing was said before", async () => {
+test("output after a Ctrl-C starts on a new line, even if nothing was printed before", async () => {
   const search = Promise.withResolvers<string>();
   await using town = await open(search.promise);
   const chat = new Typed(town);
@@ -187,7 +187,7 @@ test("a second Ctrl-C leaves without waiting for the cancelled answer", async ()
   expect(await chat.over).toBe(130);
 });
 
-test("history, retry, a new conversation, and words that are no command", async () => {
+test("history, retry, a new conversation, and text that is no command", async () => {
   await using town = await open();
   const chat = new Typed(town);
   expect(await chat.say("/retry")).toBe("no message to send again\n");

@@ -7,7 +7,7 @@ import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { priced, Town } from "./town.ts";
 
-test("a run is shown as it happens, and ends with a receipt and what was said", async () => {
+test("a run is shown live, and ends with a receipt and the answer", async () => {
   await using town = await Town.open();
   const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
   expect(code).toBe(0);
@@ -126,7 +126,7 @@ test("on a terminal the tree is drawn in place, with colours unless NO_COLOR is 
   expect(bright.said).toContain("\u001B[32m✓ completed");
 });
 
-test("what an agent says cannot take over the terminal", async () => {
+test("an agent's output cannot control the terminal", async () => {
   const model = priced(scriptedModel([say("line 1\n  \u001B]0;owned\u0007line 2")]));
   await using town = await Town.open({ agents: [agent({ name: "clerk", model })] });
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
@@ -134,7 +134,7 @@ test("what an agent says cannot take over the terminal", async () => {
   expect(terminal.said).toContain("line 1\n   ]0;owned line 2\n");
 });
 
-test("a run that rests in its code is told, and woken with a signal", async () => {
+test("a run that waits in its code is reported, and woken with a signal", async () => {
   const waiter: Agent = { id: AgentId.of("waiter"), run: async (ctx) => ctx.waitFor("go") };
   await using town = await Town.open({ agents: [waiter] });
   const running = town.reeve("run", "waiter", "wait", "--id", "t12");
@@ -181,7 +181,7 @@ test.each([
   expect(ended.complained).toContain(complaint);
 });
 
-test("without a server the way to one is told, as words or as JSON", async () => {
+test("without a server the command prints how to start one, as text or as JSON", async () => {
   const nowhere = { REEVE_URL: "http://127.0.0.1:9" };
   const terminal = new FakeTerminal({ environment: nowhere });
   expect(await main(["runs"], terminal)).toBe(3);
@@ -193,7 +193,7 @@ test("without a server the way to one is told, as words or as JSON", async () =>
   expect(JSON.parse(json.complained)).toMatchObject({ error: { code: "unreachable" } });
 });
 
-test("a key comes from the environment; without one the server's no is told", async () => {
+test("a key comes from the environment; without one the server's refusal is printed", async () => {
   const expiresAt = Date.now() + 60_000;
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt });
   await using town = await Town.open({ auth: apiKeys([record]) });
@@ -233,7 +233,7 @@ test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
     expect(terminal.said).toContain(name);
 });
 
-test("a run is steered, and goes on with what it is told last", async () => {
+test("a run is steered, and continues with the last instruction", async () => {
   await using town = await Town.open();
   const running = town.reeve("run", "steward", "sell", "--id", "t1");
   await town.asked("t1");
@@ -250,7 +250,7 @@ test("a run is steered, and goes on with what it is told last", async () => {
   expect((await town.reeve("steer", "t1", "too late")).code).toBe(5);
 });
 
-test("a call that is not in doubt cannot be reconciled, and that is said", async () => {
+test("reconciling a call that is not in doubt prints an error", async () => {
   await using town = await Town.open();
   await town.reeve("run", "clerk", "write", "--id", "t1");
   const words = ["reconcile", "t1", "t1~0:model:1#1", "--input", "10", "--output", "5"];

@@ -37,7 +37,7 @@ test.each(["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"])("reeve dev
   expect(said(machine)).toEqual([]);
 });
 
-test("Windows is told what needs WSL and what does not, another machine where to go on", () => {
+test("Windows gets the list of features that need WSL, another system gets the way to continue", () => {
   const built = "reeve dev starts a Restate server, which is built for Linux and macOS on x64 and arm64";
   expect(said("win32-x64", ["hono"])).toEqual([
     `${built}; this is win32-x64`,
@@ -53,7 +53,7 @@ test("packages that are here are found", () => {
   expect(() => checkDevNeeds("linux-x64")).not.toThrow();
 });
 
-test("a module without its packages is told with all of them; another failure stays what it is", async () => {
+test("an error for a module lists all its missing packages; another failure is unchanged", async () => {
   const gone = Object.assign(new Error("Cannot find package 'kysely'"), { code: "ERR_MODULE_NOT_FOUND" });
   const packages = {
     kysely: () => Promise.reject(gone),
@@ -70,7 +70,7 @@ test("a module without its packages is told with all of them; another failure st
   await expect(load(new Error("the disk is full"))).rejects.toThrow("the disk is full");
 });
 
-test("a project's file is told with every package that it misses", () => {
+test("an error for a project's file lists every missing package", () => {
   const folder = mkdtempSync(join(tmpdir(), "reeve-imports-"));
   try {
     const file = join(folder, "agents.ts");
@@ -102,7 +102,7 @@ const { parse } = await import("yaml/parse");
   }
 });
 
-test("workers get the variables of .env, except those that are set", () => {
+test("workers get the variables of .env, except variables already set", () => {
   const folder = mkdtempSync(join(tmpdir(), "reeve-env-"));
   try {
     expect(devEnvironment(folder, { HOME: "/home/ada" })).toEqual({ HOME: "/home/ada" });

@@ -21,7 +21,7 @@ const state = {
 const shown = (change: object): string =>
   devLines(place, { ...state, ...change }, new FakeTerminal()).join("\n");
 
-test("one calm screen says where to ask, who is there and what runs", () => {
+test("one screen shows the address, the agents and the live runs", () => {
   expect(shown({})).toMatchInlineSnapshot(`
     "reeve dev · /home/ada/demo/agents.ts
       dashboard  http://127.0.0.1:7433/ui   (press o)

@@ -140,7 +140,7 @@ test(
   },
 );
 
-test("a project without agents, or one that runs already, is refused in words", async () => {
+test("a project without agents, or one that runs already, is refused with a message", async () => {
   expect(await new Reeve("dev", "nobody.ts").ended).toBe(4);
   mkdirSync(join(project, ".reeve"), { recursive: true });
   const file = join(project, ".reeve/dev.json");

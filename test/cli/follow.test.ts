@@ -87,7 +87,7 @@ test("an event that is missing is asked for again, and nothing after it is passe
   expect(seqs(await heard(server.client))).toEqual(inOrder);
 });
 
-test("an event that stays missing ends it in words", async () => {
+test("an event that stays missing ends the command with a message", async () => {
   await using server = await served(neverFirst);
   await expect(heard(server.client)).rejects.toThrow("event 1 is missing from the stream");
 });
@@ -97,7 +97,7 @@ test("events that come twice count once", async () => {
   expect(seqs(await heard(server.client))).toEqual(inOrder);
 });
 
-test("what the server refuses is not asked again", async () => {
+test("a request that the server refuses is not repeated", async () => {
   await using server = await served(refusing, wholly);
   await expect(heard(server.client)).rejects.toMatchObject({ exitCode: 4, message: "no run mill-books~0" });
 });

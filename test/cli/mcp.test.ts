@@ -9,7 +9,7 @@ import { FakeTerminal } from "./fake-terminal.ts";
 
 const server = resolve("test/mcp/fixtures/evil-server.ts");
 
-test("tools are approved in a file, a change is shown, and what was not approved is not used", async () => {
+test("tools are approved in a file, a change is shown, and unapproved tools are not used", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-mcp-"));
   const reeve = async (...words: readonly string[]): Promise<readonly [number, string]> => {
     const terminal = new FakeTerminal({ folder });

@@ -51,7 +51,7 @@ test("the own costs on a receipt add up to the total", () => {
   expect(receipt(80).join("\n")).toContain("total $0.032840");
 });
 
-test("a receipt says which limit stopped each run, and what to do about it", () => {
+test("a receipt shows the limit that stopped each run, and the remedy", () => {
   const story = new Story().starts(0, "boss");
   for (const child of [1, 2, 3, 4]) {
     story.starts(child, child < 4 ? "clerk" : "digger", { boss: 0 });

@@ -85,7 +85,7 @@ test.each(Object.entries(limits))("why tells of a limit %s", (_whose, given) => 
   expect(text).toMatchSnapshot();
 });
 
-test("a refusal is told after a landing call, and forgotten after a top-up", () => {
+test("a refusal is shown after a landing call, and removed after a top-up", () => {
   const story = boss().denies(0, { dimension: "cost", limit: 100_000, used: 99_000 });
   story.asks(0, "a1", { cost: 500 });
   const end = { status: "landed", stopReason: "budget.cost", costMicros: 99_500 } as const;

@@ -28,7 +28,7 @@ test("the tree of a tick is in the list of runs, and its result in the list of s
   await town.reeve("schedules", "remove", "often");
 });
 
-test("times that are none are refused in words", async () => {
+test("invalid times are refused with a message", async () => {
   await using town = await Town.open();
   const bad = await town.reeve("schedules", "set", "news", "clerk", "go", "--cron", "61 * * * *");
   expect(bad.code).not.toBe(0);

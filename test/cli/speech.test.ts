@@ -52,7 +52,7 @@ test.each([80, 140])("live text shows below its run, at %i columns", (width) => 
   expect(lines).toMatchSnapshot();
 });
 
-test("an answer that begins again leaves nothing of the one before, nor is a late piece of that heard", () => {
+test("a restarted answer replaces the previous one, and ignores its late pieces", () => {
   const [story, speech] = [talk(), new Speech()];
   const { begins, says, thinks } = teller(story, speech);
   begins(1, "b");
@@ -66,7 +66,7 @@ test("an answer that begins again leaves nothing of the one before, nor is a lat
   expect(quotes(shown(story, speech))).toEqual(["│   “Odo"]);
 });
 
-test("what was said is gone once the answer is there", () => {
+test("the live text is removed once the answer is complete", () => {
   const [story, speech] = [talk(), new Speech()];
   const { begins, says } = teller(story, speech);
   begins(1, "b");
@@ -92,7 +92,7 @@ test("without space for live text, every run is still shown", () => {
   expect(quotes(shown(story, speech, { room: 2 }))).toEqual([]);
 });
 
-test("a row is the same however the words came, and moves on word by word", () => {
+test("a row does not depend on the chunks of its text, and advances word by word", () => {
   const text = "the mill was built in 1287 by the miller Odo";
   for (let size = 1; size < 12; size += 1) {
     const speech = new Speech();
@@ -109,7 +109,7 @@ test("a row is the same however the words came, and moves on word by word", () =
   }
 });
 
-test("words cannot move the cursor or colour the screen", () => {
+test("text cannot move the cursor or colour the screen", () => {
   expect(lastRow("one\n\u001B[2Jtwo\tthree", 80)).toBe("[2Jtwo  three");
 });
 

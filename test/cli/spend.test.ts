@@ -4,7 +4,7 @@ import { call, heldModel, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { priced, Town } from "./town.ts";
 
-test("a list shows what a live tree has reserved apart from its cost, and of a cancelled one what its result says", async () => {
+test("a list shows a live tree's reservations apart from its cost, and a cancelled tree's result", async () => {
   const model = heldModel();
   const researcher = agent({ name: "researcher", model: priced(model), maxOutputTokens: 1_000 });
   const lead = agent({

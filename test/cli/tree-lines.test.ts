@@ -42,14 +42,14 @@ test("an event that comes again changes nothing", () => {
   expect(twice.root).toEqual(once.root);
 });
 
-test("words of a tool cannot move the cursor or colour the screen", () => {
+test("a tool's text cannot move the cursor or colour the screen", () => {
   const story = new Story().starts(0, "boss");
   story.tell(0, "tool.start", { tool: "fetch", callId: "c1" }, "t1");
   story.updates(0, { tool: "fetch", callId: "c1", progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n" });
   expect(shown(story, 80).join("\n")).toContain("running fetch, 0.0s: [2J ]0;owned  50 %");
 });
 
-test("a call that was lost with its worker is in doubt, and no longer what the run does", () => {
+test("a call lost with its worker is in doubt, and no longer the run's current activity", () => {
   const story = new Story().starts(0, "boss").asks(0, "lost", { reserve: 90_000 }).after(5_000);
   story.asks(0, "again", {}).after(500);
   expect(shown(story, 80)[1]).toContain("calling claude-sonnet-4-5, 0.5s");

@@ -22,7 +22,7 @@ test("the version is that of the package", async () => {
   expect(terminal.said).toBe(`${pkg.version}\n`);
 });
 
-test("agents are listed, with what they say of themselves", async () => {
+test("agents are listed with their descriptions", async () => {
   const model = scriptedModel([say("done")]);
   const lead = agent({ name: "lead", model, version: "2", description: "Prepares a report" });
   await using town = await Town.open({ agents: [lead, agent({ name: "researcher", model, version: "1" })] });
@@ -33,7 +33,7 @@ test("agents are listed, with what they say of themselves", async () => {
   expect(JSON.parse(first)).toMatchObject({ name: "lead", description: "Prepares a report", version: "2" });
 });
 
-test("an agent that is not there is answered with those that are", async () => {
+test("an unknown agent is refused with the list of known agents", async () => {
   await using town = await Town.open();
   expect(await town.reeve("run", "nobody", "x")).toEqual({
     code: 4,
@@ -48,14 +48,14 @@ test.each([
   [["run", "lead"], "missing required argument 'input'"],
   [["top-up", "t1"], "give --cost, --tokens or --turns"],
   [["budget"], "unknown option '--json'"],
-])("a line that is not understood (%j) is told as JSON where JSON was asked for", async (words, message) => {
+])("an invalid command line (%j) is reported as JSON with --json", async (words, message) => {
   const json = new FakeTerminal();
   expect(await main([...words, "--json"], json)).toBe(2);
   const error = { code: "usage", message, hint: "add --help for usage" };
   expect(JSON.parse(json.complained)).toEqual({ error });
 });
 
-test("a line that is not understood is told in words, once", async () => {
+test("an invalid command line is reported as text, once", async () => {
   const terminal = new FakeTerminal();
   expect(await main(["runs", "--frob"], terminal)).toBe(2);
   expect(terminal.complained).toBe("reeve: unknown option '--frob'\n  → add --help for usage\n");
@@ -69,7 +69,7 @@ test.each([
   ["/home/ada/demo/node_modules/.bin/reeve", {}, "npx reeve"],
   ["C:\\demo\\node_modules\\reeve\\dist\\cli\\main.js", { npm_command: "exec" }, "npx reeve"],
   ["/usr/local/bin/reeve", {}, "reeve"],
-])("started as %s, hints say what is typed", (script, environment, command) => {
+])("started as %s, hints show the command as typed", (script, environment, command) => {
   expect(commandFor(script, environment)).toBe(command);
 });
 
@@ -119,7 +119,7 @@ test.each([
   }
 });
 
-test("a reader that closes the pipe ends the command without a word, and not the run", async () => {
+test("a reader that closes the pipe ends the command silently, and not the run", async () => {
   await using town = await Town.open();
   const words = ["run", "steward", "sell", "--id", "t1", "--json", "--url", town.url];
   const child = spawn(process.execPath, [...entry, ...words], { stdio: ["ignore", "pipe", "pipe"] });
@@ -147,7 +147,7 @@ COMP_WORDS=(reeve run st); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
   expect(stdout).toBe("steward\n");
 });
 
-test("a watcher that leaves a tree is told whether it goes on", async () => {
+test("a watcher that leaves a tree sees whether the tree continues", async () => {
   await using town = await Town.open();
   void town.reeve("run", "steward", "sell", "--id", "t1");
   await town.asked("t1");

@@ -70,7 +70,7 @@ test.each([80, 140])("two hundred agents scroll, at %i columns", (columns) => {
   expect(shown().join("\n")).toMatchSnapshot();
 });
 
-test("what the selected run says now is told as it comes", async () => {
+test("the selected run's text is shown live", async () => {
   const story = crowd(2);
   const { watcher, clock, shown } = screen(story, { columns: 80, rows: 14 });
   const place = {
@@ -101,7 +101,7 @@ test("keys act on the selected run", () => {
   expect(pressed(atFirst, "q").order).toEqual({ kind: "leave" });
 });
 
-test("the only question there is can be answered from any row; without one that is said", () => {
+test("the only open question can be answered from any row; without one a message is shown", () => {
   expect(pressed(atFirst, "a").order).toEqual({ kind: "review", approval });
   const { state, order } = press(atFirst, key("a"), {
     root: TreeModel.of(crowd(2).events).root,
@@ -132,7 +132,7 @@ test("a top-up takes the amount that is typed", () => {
   expect(pressed(state, "", "return").order).toEqual({ kind: "top-up", run: "mill-books~0", dollars: 1.5 });
 });
 
-test("keys are told from what a terminal sends, also when several come at once", () => {
+test("keys are parsed from terminal input, even when several arrive at once", () => {
   const names = keysIn(`${up}\u001BOB\u001B[5~${pageDown}\r\u007F\u001B[1;5C\u0003\u001B`).map(
     ({ name }) => name,
   );
@@ -150,7 +150,7 @@ test("keys are told from what a terminal sends, also when several come at once",
   expect(keysIn("jé鉱").map(({ input }) => input)).toEqual(["j", "é", "鉱"]);
 });
 
-test("with 200 agents a key is drawn at once, whatever the clock says; those that come together are drawn once", () => {
+test("with 200 agents a key is drawn at once, at any clock time; keys that arrive together are drawn once", () => {
   const { terminal, shown } = screen(crowd(200), { columns: 140, rows: 50 });
   for (let n = 1; n <= 9; n += 1) {
     terminal.type("j");
@@ -207,7 +207,7 @@ test("with 200 agents a redraw takes less than 16 ms of CPU", () => {
   expect(costs.toSorted((a, b) => a - b)[costs.length / 2]).toBeLessThan(16);
 });
 
-test("what cannot be drawn is told, and the terminal is given back", async () => {
+test("a drawing error is reported, and the terminal is restored", async () => {
   const story = askingTeam();
   let isBroken = false;
   const limits: CapSource = {

@@ -247,7 +247,7 @@ const errors: readonly ErrorData[] = [
   { code: "foreign", message: "no such table" },
 ];
 
-test("every error is told in words of its own", () => {
+test("every error has its own text", () => {
   const answers = errors.map((error) => {
     const text = explained(ended("error", "failed", error));
     expectHelpful(text);

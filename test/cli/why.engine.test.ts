@@ -46,7 +46,7 @@ async function kill(worker: ChildProcess): Promise<void> {
 
 const store = (): string => join(folder, "store.sqlite");
 
-test("a run whose build is gone, or has another version, or whom no worker answers for: why says so, and what to do", async () => {
+test("why explains a run with a missing build, another version or no worker, and the remedy", async () => {
   const { ingress, admin } = server;
   await using engine = restate({ ingress, admin, log: () => undefined });
   const runtime = createRuntime({

@@ -57,7 +57,7 @@ clerk: waiting 2m 5s for approval of send_letter
   → reeve deny mill-books~2:tool:2`);
 });
 
-test("a waiting parent names what blocks its child", () => {
+test("a waiting parent names the blocker of its child", () => {
   expect(told(askingTeam(), 0)).toBe(`\
 boss: waiting 2m 6s for clerk
   clerk: waiting 2m 5s for approval of send_letter
@@ -66,7 +66,7 @@ boss: waiting 2m 6s for clerk
   → reeve deny mill-books~2:tool:2`);
 });
 
-test("a queued run says how many slots there are, and who is to give way", () => {
+test("a queued run shows the number of slots, and the run that will yield", () => {
   const story = new Story().starts(0, "boss");
   story.tell(0, "spawn.queued", {
     child: story.run(1),
@@ -80,7 +80,7 @@ clerk: queued 4.0s for a slot: 3 of 3 agents are alive
   → reeve reprioritize mill-books~1 high`);
 });
 
-test("a preempted run names who took its slot", () => {
+test("a preempted run names the run that took its slot", () => {
   const story = new Story().starts(0, "boss").starts(1, "digger", { boss: 0, priority: "low" });
   story.tell(0, "spawn.queued", {
     child: story.run(2),
@@ -112,7 +112,7 @@ test("a working run reports that it waits for nothing", () => {
   expect(told(story, 0)).toMatch(/^boss: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });
 
-test("a run between two tries says when, and what went wrong", () => {
+test("a run between two attempts shows the time of the next one, and the error", () => {
   const story = new Story().starts(0, "boss");
   const error = { code: "model", kind: "overloaded", message: "try later" };
   story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
@@ -124,7 +124,7 @@ boss: retrying its model call in 5.0s after overloaded
 
 const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
 
-test("a call that waits for budget says what holds it, until it begins", () => {
+test("a call that waits for budget shows the holder of the budget, until it begins", () => {
   const story = new Story().starts(0, "boss");
   const step = StepId.of(story.run(0), "model", 1);
   story.waitsForBudget(0, 3, step).after(2_000);
@@ -139,7 +139,7 @@ test("a call that no call in flight can make room for says that it needs a top-u
   expect(told(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
 });
 
-test("a budget stop names the dimension, whose limit it was, and the amounts", () => {
+test("a budget stop names the dimension, the owner of the limit, and the amounts", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
   story.ends(0, { status: "landed", stopReason: "budget.cost", costMicros: 499_000 });
   expect(told(story, 0)).toBe(`\
@@ -181,7 +181,7 @@ test.each([
   ],
   ["failed", "terminated", undefined, "middleware stopped it."],
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
-  "%s by %s is told in words",
+  "%s by %s is explained as text",
   (status, stopReason, error, words) => {
     const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 }).ends(0, { costMicros: 0 });
     const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
@@ -200,7 +200,7 @@ test("a cancel gives its reason, a guardrail its name", () => {
   expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
 
-test("lost calls and erased words are told", () => {
+test("lost calls and erased content are reported", () => {
   const story = new Story().starts(0, "boss");
   for (const call of ["a1", "a2", "a3"]) story.asks(0, call, { reserve: 1_000 });
   story.ends(0, {
@@ -238,7 +238,7 @@ function refusedKey(message: string): string {
   return told(new Story().starts(0, "boss").ends(0, end), 0);
 }
 
-test("a key that is refused is told from one that is not there", () => {
+test("a refused key and a missing key have different errors", () => {
   const advice = '  → set the key where the worker runs; `reeve dev` reads .env\n  → reeve run boss "..."';
   expect(refusedKey("auth (401): invalid x-api-key")).toMatch(
     /^boss failed: the provider does not accept the key\.\n/,
@@ -248,7 +248,7 @@ test("a key that is refused is told from one that is not there", () => {
   expect(missing).toContain(advice);
 });
 
-test("an error of a program's code is told with its file and line", () => {
+test("an error of a program's code is shown with its file and line", () => {
   const diagnostic = {
     source: "agent lead",
     name: "TypeError",

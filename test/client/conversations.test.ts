@@ -157,7 +157,7 @@ test("an answer comes piece by piece, from the first one, and then whole", async
   expect(await talk.phase()).toBe("idle");
 });
 
-test("who leaves a stream cancels its turn, or lets it go on", async () => {
+test("leaving a stream cancels its turn, or lets it continue", async () => {
   const { model, next } = talker(["the mill ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");

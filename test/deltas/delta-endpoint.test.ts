@@ -48,7 +48,7 @@ const ask = async (url: string, proof?: string): Promise<number> => {
   return status;
 };
 
-test("only who has the key of the tree, now and for this worker, is let in", async () => {
+test("only a caller with the tree's current key for this worker is admitted", async () => {
   const { sealer, record } = await worker(memoryStore());
   const stranger = processOf(
     memoryStore(),
@@ -69,7 +69,7 @@ test("only who has the key of the tree, now and for this worker, is let in", asy
   expect(await ask(`${record.url}?tree=other%2Fbooks`, seal(own, good))).toBe(401);
 });
 
-test("who does not know the list finds nothing, and no key is made for it", async () => {
+test("a caller without the list finds nothing, and no key is created for it", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, environmentKeys({ REEVE_KEY: secret }));
   const { deltas } = processOf(store, keys);
@@ -82,7 +82,7 @@ test("who does not know the list finds nothing, and no key is made for it", asyn
   expect(await store.keys.get({ tenantId: TenantId.of("acme") }, TreeId.of("books"))).toBeNull();
 });
 
-test("a reader with other keys is told that it was refused", async () => {
+test("a reader with other keys gets a refusal", async () => {
   const store = memoryStore();
   await worker(store);
   const stranger = some(store, environmentKeys({ REEVE_KEY: Buffer.alloc(32).toString("base64") }));

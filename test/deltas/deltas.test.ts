@@ -84,7 +84,7 @@ test("a lost worker loses nothing, and another one restarts the answer", async (
   ]);
 });
 
-test("what an attempt says after it was given up is not heard", async () => {
+test("the pieces of an abandoned attempt are dropped", async () => {
   const store = memoryStore();
   const source = await worker(store);
   const watcher = new Watcher(source, key);
@@ -104,7 +104,7 @@ test("without an endpoint a model streams only while there is a subscriber", asy
   expect(() => answer(reader, key, "a3")).toThrow("nobody watches");
 });
 
-test("a reader that takes nothing is cut with an error, and what waited for it is let go", async () => {
+test("a reader that reads nothing is cut with an error, and its queue is freed", async () => {
   const source = some(memoryStore());
   const over = Promise.withResolvers<void>();
   const slow = source.watch(key, () => over.promise);
@@ -117,12 +117,12 @@ test("a reader that takes nothing is cut with an error, and what waited for it i
   await expect(slow.next()).rejects.toEqual(new DeltasCutError({ reason: "too-slow" }));
 });
 
-test("what ends the tree badly ends the watching with it", async () => {
+test("an error that ends the tree ends its watchers with the error", async () => {
   const broken = some(memoryStore()).watch(key, () => Promise.reject(new Error("no such run")));
   await expect(broken.next()).rejects.toThrow("no such run");
 });
 
-test("readers are told the newest progress of a call, also those that come late, here and elsewhere", async () => {
+test("readers get the newest progress of a call, even late readers, in this and other processes", async () => {
   const store = memoryStore();
   const source = await worker(store);
   const feed = updates(source, key, "t1");

@@ -45,7 +45,7 @@ function watching(type: EventType, log: string[], name: string): HookManager {
   return hooks;
 }
 
-test("the parts of extensions join those of the agent: extensions first, in the order given", async () => {
+test("an agent's parts follow the parts of its extensions, in the order given", async () => {
   const log: string[] = [];
   const bundle = (name: string): Extension =>
     extension({
@@ -102,7 +102,7 @@ test("the agent's own tool wins, then that of the first extension; the other is 
   ]);
 });
 
-test("an agent made from another one has the parts of its extensions once, and none of those it gives up", () => {
+test("an agent derived from another has each part of its extensions once, and no removed part", () => {
   const log: string[] = [];
   const one = extension({ name: "one", tools: [toolFor("look", "one")], guardrails: [notes("one", log)] });
   const first = agent({
@@ -141,7 +141,7 @@ test("a hook that fails in one extension does not keep the others from their eve
   expect(broken.errors).toHaveLength(1);
 });
 
-test("an extension is frozen, and later changes of what it was made of do not reach it", () => {
+test("an extension is frozen, and later changes of its options do not reach it", () => {
   const tools = [toolFor("look", "one")];
   const made = extension({ name: "one", tools, middleware: { chat: [] } });
   tools.push(toolFor("write", "one"));

@@ -37,7 +37,7 @@ test("a run calls the extensions of its launch, also when it is replayed after a
   expect(log).toEqual(["early", "early", "early", "late"]);
 });
 
-test("a run whose tools a reload has changed goes on with the former ones, and the next has the new ones", async () => {
+test("a reload leaves the tools of a live run unchanged, and the next run has the new tools", async () => {
   const added = extension({ name: "added", tools: [toolFor("look", () => "seen")] });
   const { kit, clerk, model } = reloading((isLate) => (isLate ? { extensions: [added] } : {}));
   await using _ = kit;
@@ -50,7 +50,7 @@ test("a run whose tools a reload has changed goes on with the former ones, and t
   ]);
 });
 
-test("a load that fails is told to the caller of start, and the next start tries again", async () => {
+test("a failed load is reported to the caller of start, and the next start tries again", async () => {
   let tries = 0;
   const lazy = extension({
     name: "lazy",

@@ -47,7 +47,7 @@ test("a fact is found by its meaning through a provider's embeddings, and the bi
   expect(first.usage.input).toBe(10 + 10 + (double.bill.entries[0]?.inputTokens ?? 0));
 });
 
-test("a provider that takes few texts at once is asked several times, and one that says no is heard", async () => {
+test("a provider with small batches is called several times, and its refusal is reported", async () => {
   const sizes: number[] = [];
   const embedder = embeddingModel(
     {
@@ -84,7 +84,7 @@ test("an embedder that cannot be used is refused when it is made", () => {
   expect(() => embeddingModel(model, { dimensions: 1, price: { input: -1 } })).toThrow("-1");
 });
 
-test("what an embedder should not return is reported, and the fact is found by its words", async () => {
+test("an invalid result of an embedder is reported, and the fact is found by its terms", async () => {
   const failures: string[] = [];
   const model = scriptedModel([
     call("remember", { key: "food", value: "allergic to peanuts" }),

@@ -11,7 +11,7 @@ const textsOf = (found: readonly FoundMemory[]): readonly string[] =>
     each.kind === "episode" ? `${each.episode.role}: ${each.episode.text}` : each.fact.key,
   );
 
-test("recall finds messages of the user's earlier conversations by words, and none of another user", async () => {
+test("recall finds messages of the user's earlier conversations by terms, and none of another user", async () => {
   const model = scriptedModel([
     say("The boiler needs a new valve."),
     say("Sunny."),
@@ -66,7 +66,7 @@ test("an index that fails for a moment is written when the turn is saved again, 
   expect((await talk.messages()).items).toHaveLength(2);
 });
 
-test("people read, find, forget and export what is remembered of a user", async () => {
+test("an operator reads, finds, forgets and exports a user's memory", async () => {
   const remembers = memory({ blocks: { human: { limit: 100 } }, facts: true });
   const model = scriptedModel([
     call("remember", { key: "city", value: "Cologne" }, [

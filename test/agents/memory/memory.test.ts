@@ -100,7 +100,7 @@ test.each([
   });
 });
 
-test("a fact is found by its words in a later conversation, replaced by a later one, and forgotten", async () => {
+test("a fact is found by its terms in a later conversation, replaced by a later one, and forgotten", async () => {
   const model = scriptedModel([
     call("remember", { key: "city", value: "Lives in Düsseldorf" }),
     call("remember", { key: "city", value: "Lives in Cologne" }),
@@ -181,7 +181,7 @@ test("a block keeps the labels of the run that wrote it, with their sources, and
   expect(JSON.stringify(shown)).toContain("read_account");
 });
 
-test("what other users would see is not written unasked by a run that has seen untrusted and private content", async () => {
+test("a run with untrusted and private content needs approval to write memory that other users see", async () => {
   const store = memoryStore();
   const model = scriptedModel([
     call("fetch_page", {}),
@@ -206,7 +206,7 @@ test("a block that a run without labels wrote brings none", async () => {
   });
 });
 
-test("what recall brings is untrusted, and has the labels of the facts that it shows", async () => {
+test("recalled text is untrusted, and has the labels of its facts", async () => {
   const store = memoryStore();
   const lead = labelled(
     scriptedModel([

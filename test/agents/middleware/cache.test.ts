@@ -147,7 +147,7 @@ test("two equal calls at once are one; if it fails, the other makes its own", as
   expect(model.calls).toHaveLength(2);
 });
 
-test("who waits for another's equal call can be cancelled", async () => {
+test("a caller that waits for another's equal call can be cancelled", async () => {
   const model = heldModel({ price });
   const worker = agent({ name: "worker", model, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
@@ -233,7 +233,7 @@ test("a cache around a retry keeps the answer that came in the end", async () =>
   expect(model.requests).toHaveLength(2);
 });
 
-test("the cache of a process is bounded by count and by bytes, and what was used last stays", async () => {
+test("the cache of a process is bounded by count and bytes, and keeps the entries used last", async () => {
   const clock = manualClock();
   const end = clock.now() + 9;
   const has = (lru: MemoryCache, ...keys: readonly string[]): readonly Json[] =>

@@ -42,14 +42,14 @@ test("calls beyond the limit wait, shortly inside the step and longer outside it
   expect(fifth).toBeGreaterThanOrEqual(first + 40);
 });
 
-test("tokens are estimated before and corrected after: what was used besides is waited for", async () => {
+test("tokens are estimated before and corrected after: later calls wait for the excess", async () => {
   await timesOf(1, { key: "tokens", tokensPerMinute: 5 });
   const [second] = await timesOf(1, { key: "tokens", tokensPerMinute: 5 });
   // 15 were used, so 10 are owed: two minutes, and a little for the next.
   expect(second).toBeGreaterThan(120);
 });
 
-test("a limit without a store is the process's, and of all who name its key", async () => {
+test("a limit without a store is shared in the process by all users of its key", async () => {
   await timesOf(2, { key: "shared", requestsPerMinute: 2 });
   const times = await timesOf(1, { key: "shared", requestsPerMinute: 2 });
   expect(times[0]).toBeGreaterThanOrEqual(30);
@@ -139,7 +139,7 @@ test("a limit of each tenant's own is not used up by another", async () => {
   expect(clock.now()).toBe(start);
 });
 
-test("a limit of each user's own is not used up by another, nor by the same name in another tenant", async () => {
+test("a per-user limit is not used up by another user, or by the same name in another tenant", async () => {
   const clock = manualClock(start);
   const model = scriptedModel([say("done")], { price });
   const limit = rateLimit({ key: "own", store: memoryStore(), requestsPerMinute: 1, share: "user" });

@@ -30,11 +30,11 @@ test.each([
   ["sk-proj-abcdefghijklmnopqrstuv and AKIAIOSFODNN7EXAMPLE", "[key] and [key]"],
   ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[key]"],
   ["task-force, risk-averse, skating", null],
-])("hides what is sensitive and nothing else: %s", async (text, expected) => {
+])("hides sensitive text and nothing else: %s", async (text, expected) => {
   expect(await shown(text)).toBe(expected ?? text);
 });
 
-test("what comes back is looked through, too: answers and results of tools", async () => {
+test("answers and tool results are redacted, too", async () => {
   const model = scriptedModel([call("look", { question: "who" }), say("It is ann@example.com.")], { price });
   const tools = [look([], async () => "bob@example.com")];
   const middleware = { chat: [redact()], function: [redact()] };

@@ -181,7 +181,7 @@ test("a slow attempt is aborted after its time, and made again", async () => {
   expect(late?.error).toMatchObject({ kind: "timeout", message: "no answer after 7 s" });
 });
 
-test("a slow tool is given up after its time, and the model is told", async () => {
+test("a slow tool is abandoned at its timeout, and the model gets the error", async () => {
   const clock = manualClock();
   const seen: string[] = [];
   const model = scriptedModel([call("look", { question: "mill" }), say("done")]);

@@ -29,7 +29,7 @@ test("a wrong answer goes back once, at the run's expense, and all outside see t
   expect(JSON.stringify(complaint)).toContain("it is not JSON");
 });
 
-test("when the last repair is wrong, too, the run fails with what is wrong, and nothing is asked again", async () => {
+test("if the last repair is invalid, the run fails with the errors, and the model is not asked again", async () => {
   const model = scriptedModel([say('{"year":"x"}')], { price });
   const worker = agent({ name: "worker", model, middleware: { chat: [validate(schema, { repairs: 2 })] } });
   await using t = testRuntime({ agents: [worker] });
@@ -39,7 +39,7 @@ test("when the last repair is wrong, too, the run fails with what is wrong, and 
   expect(model.requests).toHaveLength(3);
 });
 
-test("what asks for tools passes", async () => {
+test("an answer that calls tools passes", async () => {
   const model = scriptedModel([call("look", { question: "mill" }), say('{"year":1287}')], { price });
   const worker = agent({
     name: "worker",

@@ -16,7 +16,7 @@ async function windowOf(
 const shortWindowOf = async (drafts: readonly EntryDraft[], options?: PromptWindowOptions) =>
   (await windowOf(drafts, options)).map(short);
 
-test("a window is the path, oldest first; what is no message is not in it", async () => {
+test("a window is the path, oldest first; it has only messages", async () => {
   const drafts = [
     user("a"),
     { id: id("m"), at: 0, type: "model-change", model: "small" },
@@ -51,7 +51,7 @@ test("a token limit holds, also against a newest message that does not fit", asy
   expect(await windowOf([user("a"), user("b", "long ".repeat(1_000))], { maxTokens: 100 })).toEqual([]);
 });
 
-test("the summary of the newest compaction stands for everything before what it kept", async () => {
+test("the summary of the newest compaction replaces everything before its first kept entry", async () => {
   const drafts = [
     user("a"),
     reply("b"),
@@ -79,7 +79,7 @@ test("a compaction's summary has its place before older messages have theirs", a
   expect(await shortWindowOf(drafts, { maxMessages: 1 })).toEqual(["d"]);
 });
 
-test("a compaction whose first kept entry is not on the path loses nothing", async () => {
+test("a compaction with its first kept entry off the path loses nothing", async () => {
   const found = await shortWindowOf([user("a"), compaction("s", "sum", "gone"), user("b")]);
   expect(found).toEqual(["Summary of the conversation so far:\n\nsum", "a", "b"]);
 });
@@ -112,7 +112,7 @@ test("a result without its call is left out, and so is a second one", async () =
   ]);
 });
 
-test("calls and results outside their roles are left out, unknown blocks too, and what is then empty", async () => {
+test("calls and results outside their roles, unknown blocks and emptied messages are left out", async () => {
   const drafts = [
     entry("a", { role: "user", content: [call("1"), ContentBlock.text("hi"), result("2")] }),
     entry("b", { role: "assistant", content: [] }),
@@ -205,7 +205,7 @@ test("a window of 100,000 entries reads no more than one of 1,000", async () => 
   }
 });
 
-test("a compaction ends what is read, without any limit", async () => {
+test("reading ends at a compaction, without any limit", async () => {
   const counted = countingStore();
   const session = await talk(counted.store);
   await session.append(Array.from({ length: 1_000 }, (_, index) => user(`e${index}`)));
@@ -225,13 +225,13 @@ test.each([
   ["cancelled", "of its own accord", "The turn before was stopped."],
   ["cancelled", "toString", "The turn before was stopped."],
   ["failed", "answer", "The turn before failed."],
-])("the end of a turn is told: %s, %s", async (status, stopReason, text) => {
+])("the end of a turn is shown: %s, %s", async (status, stopReason, text) => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: { status, stopReason } } as const;
   const drafts = [user("a"), calling("b", "1"), end, user("c")];
   expect(await shortWindowOf(drafts)).toEqual(["a", "?1", "!1 failed", text, "c"]);
 });
 
-test("an end of a turn that says nothing is told, too", async () => {
+test("the end of a turn without text is shown, too", async () => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: null } as const;
   expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The turn before was stopped."]);
 });

@@ -6,7 +6,7 @@ const tree = TreeId.of("books");
 const root = RunId.root(tree);
 const helper = RunId.of(tree, 1);
 
-test("only a root whose words stay writes on the main branch", () => {
+test("only a root with permanent content writes on the main branch", () => {
   expect(placeOf({ runId: root, retention: "permanent" })).toEqual({ branch: null });
   expect(placeOf({ runId: root, retention: "run" })).toEqual({ branch: root });
   expect(placeOf({ runId: helper, retention: "permanent" })).toEqual({ branch: helper });
@@ -18,7 +18,7 @@ test("a run that keeps nothing writes nowhere", () => {
   expect(placeOf({ runId: helper, retention: "none" })).toBeNull();
 });
 
-test("when a tree ends, only what is permanent stays", () => {
+test("when a tree ends, only permanent content stays", () => {
   const runs = (["permanent", "run", "none", "permanent", "run"] as const).map((retention, number) => ({
     runId: RunId.of(tree, number),
     retention,

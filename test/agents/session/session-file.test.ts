@@ -52,7 +52,7 @@ const line = (name: string, parentId: string | null, fields: object = {}): strin
   });
 const file = (...lines: readonly string[]): string => lines.map((each) => `${each}\n`).join("");
 
-test("what is exported is imported: entries, branches, labels and leaf", async () => {
+test("an import restores an export: entries, branches, labels and leaf", async () => {
   const session = await talk();
   await session.append([user("a"), calling("b", "1"), results("c", ["1"]), label("l", "a", "start")]);
   await session.append([user("h")], { branch: helper, after: id("a") });
@@ -119,7 +119,7 @@ test("of lines with the same id the first one stays", async () => {
   expect(report.duplicates).toBe(2);
 });
 
-test("an entry whose parent is missing hangs below the one before it", async () => {
+test("an entry with a missing parent is attached to the entry before it", async () => {
   const { path, report } = await imported(file(line("a", null), "{torn", line("c", "b"), line("d", "c")));
   expect(path).toBe("a c d");
   expect(report).toMatchObject({ moved: 1, skipped: 1 });
@@ -145,7 +145,7 @@ test.each([
   expect(found.path).toBe(path);
 });
 
-test("the main path never leads through a helper's branch", async () => {
+test("the main path never leads through a child's branch", async () => {
   const lines = [line("a", null), line("h", "a", { branch: helper }), line("b", "h")];
   const { session, report } = await imported(file(...lines));
   expect(report.moved).toBe(1);

@@ -26,7 +26,7 @@ test("a session that was not opened says so", async () => {
   await expect(session.append([user("a")])).rejects.toThrow(NotFoundError);
 });
 
-test("the same append again changes nothing, wherever the leaf is by then", async () => {
+test("a repeated append changes nothing, wherever the leaf is", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b")]);
   await session.append([user("a"), reply("b")]);
@@ -57,7 +57,7 @@ test("navigating moves the leaf and loses nothing", async () => {
   expect(await idsOf(session.path())).toEqual([]);
 });
 
-test("going elsewhere with a summary of what is left behind is one write", async () => {
+test("navigating with a summary of the abandoned branch is one write", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b"), user("c")]);
   const summary = { id: id("s"), at: 0, type: "branch", from: id("c"), summary: "tried c" } as const;
@@ -65,7 +65,7 @@ test("going elsewhere with a summary of what is left behind is one write", async
   expect(await idsOf(session.path())).toEqual(["s", "a"]);
 });
 
-test("navigating to what is not there, or is a helper's, is refused and moves nothing", async () => {
+test("navigating to a missing entry or a child's entry is refused and moves nothing", async () => {
   const session = await talk();
   await session.append([user("a")]);
   await session.append([user("h")], { branch: helper });
@@ -76,7 +76,7 @@ test("navigating to what is not there, or is a helper's, is refused and moves no
   expect(await idsOf(session.path())).toEqual(["a"]);
 });
 
-test("a helper's branch grows beside the main one, from nothing or from an entry of it", async () => {
+test("a child's branch grows beside the main one, from nothing or from an entry of it", async () => {
   const session = await talk();
   const second = RunId.of(tree, 2);
   await session.append([user("a")]);
@@ -117,7 +117,7 @@ test("a fork has only the path, and a link back; the two go on apart", async () 
   expect(await idsOf(session.path())).toEqual(["d", "b", "a"]);
 });
 
-test("a fork of a helper's conversation is on the fork's main branch", async () => {
+test("a fork of a child's conversation is on the fork's main branch", async () => {
   const session = await talk();
   await session.append([user("a")]);
   await session.append([user("h1"), reply("h2")], { branch: helper, after: id("a") });
@@ -135,7 +135,7 @@ test("the newest label of an entry counts, also from a branch that was left", as
   expect(await session.labels()).toEqual(new Map([["a", "begin"]]));
 });
 
-test("what a store holds is decoded: entries from a newer version, damaged ones and circles stay readable", async () => {
+test("stored entries are decoded: newer versions, damaged entries and circles stay readable", async () => {
   const session = await talk();
   const stored = [
     { id: "a", parentId: "c", at: 0, branch: null, type: "hologram", layers: 3 },

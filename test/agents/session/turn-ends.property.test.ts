@@ -224,17 +224,20 @@ test.each([true, false])(
   },
 );
 
-test.each([true, false])("what the loop detection says is part of the turn (replayed: %s)", async (fuzz) => {
-  const { result, path } = await take(["mail", ...Array.from({ length: 7 }, () => "same" as const)], {
-    budget: {},
-    hasSchema: false,
-    fuzz,
-  });
-  assert.equal(result.status, "completed");
-  const results = path.flatMap((entry) => (entry.type === "message" ? toResults(entry.message) : []));
-  assert.equal(results[2], "done Note: the same result 2 times.");
-  assert.equal(results[6], "not called: this call gave the same result 5 times; try something else");
-});
+test.each([true, false])(
+  "the message of the loop detection is part of the turn (replayed: %s)",
+  async (fuzz) => {
+    const { result, path } = await take(["mail", ...Array.from({ length: 7 }, () => "same" as const)], {
+      budget: {},
+      hasSchema: false,
+      fuzz,
+    });
+    assert.equal(result.status, "completed");
+    const results = path.flatMap((entry) => (entry.type === "message" ? toResults(entry.message) : []));
+    assert.equal(results[2], "done Note: the same result 2 times.");
+    assert.equal(results[6], "not called: this call gave the same result 5 times; try something else");
+  },
+);
 
 const toResults = ({ content }: ChatMessage): readonly string[] =>
   content.flatMap((block) =>

@@ -62,7 +62,7 @@ test("on a phone every target is 44 px high, and nothing is wider than the scree
   expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
 });
 
-test("a decision that comes too late says who decided what", async () => {
+test("a late decision shows the earlier decision and its author", async () => {
   const site = await askingSite("The report is attached.");
   const { page, faults } = await visit(site, "/approvals");
   await page.getByRole("button", { name: /^Approve once/ }).waitFor();
@@ -145,7 +145,7 @@ test("every parent above an asking agent is marked, whether or not it is folded"
   await parent.getByText("▲ 1").waitFor();
 });
 
-test("one polite region tells what needs the reader and what has ended, and nothing of the stream", async () => {
+test("one polite region announces requests and ends, and nothing of the stream", async () => {
   const { agents, lead, reviewing, sent } = reportTeam();
   const site = await siteOf(agents);
   const { page } = await visit(site, "/runs");

@@ -104,7 +104,7 @@ test("a hidden tab gets nothing, and shows everything when it is seen again", as
   team.finish();
 }, 300_000);
 
-test("H holds the tree still and counts what comes, U shows it, and the number of approvals goes on", async () => {
+test("H freezes the tree and counts new events, U shows them, and the number of approvals keeps updating", async () => {
   const { site, team } = await startTeam("held");
   const { page } = await visit(site, "/runs/held");
   await page.getByRole("treegrid").waitFor();

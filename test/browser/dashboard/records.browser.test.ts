@@ -43,7 +43,7 @@ test.each(themes)("each screen of records is accessible and within the policy, i
   }
 });
 
-test.each(themes)("empty screens of records say what to do, in %s", async (theme) => {
+test.each(themes)("empty record screens show the next step, in %s", async (theme) => {
   const site = await siteOf(mailingTeam("").agents);
   for (const [path, text] of [
     ["/audit", "Nothing was decided yet: the chain has no link."],
@@ -88,7 +88,7 @@ test("the audit is checked, filtered and read without a mouse, and a head that i
   expect(faults).toEqual([]);
 });
 
-test("an agent's page tells what its tools bring in and let out, its limits and its week", async () => {
+test("an agent's page shows the labels and egress of its tools, its limits and its week", async () => {
   const { site } = await recordsSite();
   const { page } = await visit(site, "/agents/writer");
   const row = (name: string) => page.getByRole("row", { name: new RegExp(name) });
@@ -100,7 +100,7 @@ test("an agent's page tells what its tools bring in and let out, its limits and 
   await expect.poll(() => page.locator(".figures dd").first().innerText()).toBe("3");
 });
 
-test("a session shows its main path, a branch beside it, and what its compaction replaced", async () => {
+test("a session shows its main path, a side branch, and the entries its compaction replaced", async () => {
   const { site } = await recordsSite();
   const { page, faults } = await visit(site, "/sessions");
   await page.getByRole("link", { name: /The report/ }).waitFor();

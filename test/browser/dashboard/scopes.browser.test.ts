@@ -171,7 +171,7 @@ test("without a session every address asks for a key, and draws nothing else", a
 });
 
 test.each<Holder>(["read", "content", "run", "approve", "admin", "rival"])(
-  "a key of %s sees what it may, and what is locked says which scope it needs",
+  "a key of %s sees the screens of its scopes, and locked screens name the missing scope",
   async (holder) => {
     const site = await lockedSite();
     const { page, faults } = await signIn(site, holder);

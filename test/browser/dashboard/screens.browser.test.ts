@@ -68,7 +68,7 @@ test("the list shows caps and agents, and filters on the server", async () => {
   await page.getByText("No run matches the filter").waitFor();
 });
 
-test.each(themes)("empty screens say what to do, in %s", async (theme) => {
+test.each(themes)("empty screens show the next step, in %s", async (theme) => {
   const site = await siteOf(reportTeam().agents);
   const runs = await visit(site, "/runs", { theme });
   await runs.page.getByRole("heading", { name: "Nothing has run yet" }).waitFor();

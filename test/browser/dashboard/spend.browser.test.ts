@@ -133,7 +133,7 @@ test("names of agents and models are inert, and no cell of the file is a formula
   expect(faults).toEqual([]);
 });
 
-test("a call in doubt is settled by keyboard, with the tokens and what they come to", async () => {
+test("a call in doubt is settled by keyboard, with the tokens and their cost", async () => {
   const { site } = await moneySite();
   const { page, faults } = await signedIn(site, "/runs");
   const { keyboard } = page;
@@ -175,7 +175,7 @@ test("a call in doubt is settled by keyboard, with the tokens and what they come
   expect(faults).toEqual([]);
 });
 
-test("a key that may only read sees a locked Settle, and one that may not read is told so", async () => {
+test("a read-only key sees a locked Settle, and a key without read access sees an error", async () => {
   const { site } = await moneySite();
   const { page } = await signedIn(site, "/spend", { key: "read" });
   const settle = page.getByRole("button", { name: "Settle" });

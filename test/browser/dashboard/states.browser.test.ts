@@ -117,7 +117,7 @@ const states: Readonly<Record<string, State>> = {
 
 const cases = Object.keys(states).flatMap((name) => themes.map((theme) => [name, theme] as const));
 
-test.each(cases)("the state %s is told in words, with what to do, in %s", async (name, theme) => {
+test.each(cases)("the state %s is shown as text, with the next step, in %s", async (name, theme) => {
   const { options, before, after, path = "/runs", says } = states[name] ?? { says: [] };
   const site = await liveSite(options?.());
   before?.(site);

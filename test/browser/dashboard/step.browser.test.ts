@@ -21,7 +21,7 @@ const authOf = (scopes: Principal["scopes"]): Auth => ({
   authenticate: async (key) => (key === "the-key" ? { id: "reader", tenant: null, scopes } : null),
 });
 
-test("the inspector shows exactly what the provider was sent", async () => {
+test("the inspector shows exactly the request sent to the provider", async () => {
   const { site, analyst } = await analystSite();
   const { page: opened, faults } = await visit(site, `${at(second)}?show=whole`);
   await opened.getByRole("article", { name: "tool read_accounts" }).waitFor();
@@ -53,7 +53,7 @@ test("the inspector shows exactly what the provider was sent", async () => {
   expect(faults).toEqual([]);
 });
 
-test("New shows only what came since the call before, who brought it, and its labels", async () => {
+test("New shows only the messages since the previous call, their senders and labels", async () => {
   const { site } = await analystSite();
   const { page: opened, faults } = await visit(site, at(second));
   await opened.getByRole("article", { name: "tool read_accounts" }).waitFor();
@@ -168,7 +168,7 @@ test("an erased tree says so, and keeps its money and decisions", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a step that was not recorded says how to record it, and one in flight what it may cost", async () => {
+test("an unrecorded step shows how to record it, and a step in flight shows its ceiling", async () => {
   const { site } = await analystSite({ options: { record: "off" } });
   const { page: opened } = await visit(site, at(last));
   await opened.getByText("[not recorded] The content of this step was not recorded").waitFor();
