@@ -199,7 +199,7 @@ const imports = globSync("src/*/**/*.ts").flatMap((path) => {
   return [...targets].map(([, target = ""]) => ({ file, owner, inside, target }));
 });
 
-test("each layer imports only what it may", () => {
+test("each layer imports only allowed layers", () => {
   const broken = imports.filter(({ owner, inside, target }) =>
     target.startsWith(".")
       ? target.split("../").length > inside.split("/").length

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { readme } from "./package/readme.ts";
 
-test("the first program of the README has under 30 lines and prints what the README shows", async () => {
+test("the first program of the README has under 30 lines and prints the output in the README", async () => {
   expect(readme.program.trim().split("\n").length).toBeLessThan(30);
   const file = "test/readme-program.tmp.ts";
   writeFileSync(file, readme.program);

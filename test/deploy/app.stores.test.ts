@@ -30,7 +30,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-test("the sample worker and server run with what the manifests set, and end when they are told to", async () => {
+test("the sample worker and server run with the manifests' settings, and end on SIGTERM", async () => {
   const [port, probePort, deltasPort, httpPort] = [
     await freePort(),
     await freePort(),

@@ -132,7 +132,7 @@ const kinds = new Map(
 );
 
 test.each(manifests.map((given) => [`${given.kind} ${given.metadata.name}`, given] as const))(
-  "%s is what Kubernetes takes",
+  "Kubernetes accepts %s",
   (_, given) => {
     expect(() => kinds.get(given.kind)?.(given)).not.toThrow();
     expect(kinds.has(given.kind)).toBe(true);
@@ -177,7 +177,7 @@ test("every secret's key is in the command that creates it", () => {
   for (const key of first) expect(guide).toContain(`--from-literal=${key}=`);
 });
 
-test("pods are what their workloads, budgets and services select", () => {
+test("workloads, budgets and services select their pods", () => {
   const pods = workloads.map(({ spec }) => spec.template.metadata.labels);
   const selectors = [
     ...workloads.map(({ spec }) => spec.selector.matchLabels),

@@ -75,7 +75,7 @@ test("a part of a message counts with every field it has, known or not", async (
   expect(picture.reserved - plain.reserved).toBeGreaterThan(1_000);
 });
 
-test("usage above what was reserved is booked as reported, and nothing is sent after it", async () => {
+test("usage above the reservation is booked as reported, and nothing is sent after it", async () => {
   let sent = 0;
   const governed = govern.fetch({
     budget: { maxTokens: 6_000 },

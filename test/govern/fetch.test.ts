@@ -42,18 +42,15 @@ function billed({ bill }: ProviderDouble): number {
   return inputTokens + outputTokens;
 }
 
-test.each(everyWay)(
-  "$name, $mode: what was reserved becomes what the provider bills",
-  async ({ name, mode }) => {
-    const double = await openDouble({ script: () => ({ text: "at the brook", cachedTokens: 3 }) });
-    const fetch = govern.fetch({ budget: { maxCostUsd: 0.1 }, prices });
-    const { text } = await ask(modelOf(name, double, fetch), mode, { tools: [look] });
-    expect(text).toBe("at the brook");
-    const { settled, reserved, inDoubt } = fetch.account.spend;
-    expect(settled).toEqual({ tokens: billed(double), costMicros: double.bill.costMicros(prices) });
-    expect([reserved.tokens, inDoubt.tokens]).toEqual([0, 0]);
-  },
-);
+test.each(everyWay)("$name, $mode: the reservation becomes the provider's bill", async ({ name, mode }) => {
+  const double = await openDouble({ script: () => ({ text: "at the brook", cachedTokens: 3 }) });
+  const fetch = govern.fetch({ budget: { maxCostUsd: 0.1 }, prices });
+  const { text } = await ask(modelOf(name, double, fetch), mode, { tools: [look] });
+  expect(text).toBe("at the brook");
+  const { settled, reserved, inDoubt } = fetch.account.spend;
+  expect(settled).toEqual({ tokens: billed(double), costMicros: double.bill.costMicros(prices) });
+  expect([reserved.tokens, inDoubt.tokens]).toEqual([0, 0]);
+});
 
 test.each(everyWay)("$name, $mode: a call says no more than fits", async ({ name, mode }) => {
   const double = await openDouble({ script: () => ({ text: "word ".repeat(2_000) }) });
@@ -108,7 +105,7 @@ test("an aborted stream stays booked at its ceiling", async () => {
   expect(fetch.account.doubts).toHaveLength(1);
 });
 
-test("several answers at once share what is allowed", async () => {
+test("several answers at once share the limit", async () => {
   const double = await openDouble();
   const sent: unknown[] = [];
   const fetch = govern.fetch({
@@ -164,7 +161,7 @@ test("an uncountable request is refused under a limit; reading is not", async ()
   expect((await governed("https://api.openai.com/v1/models")).status).toBe(200);
 });
 
-test("OpenAI is told the limit in the field that all of its models take, and priced from the list", async () => {
+test("OpenAI gets the limit in the field that all of its models take, and is priced from the list", async () => {
   const bodies: unknown[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     bodies.push(sentIn(init));

@@ -30,7 +30,7 @@ test("a governed model is the same model, of either version of the specification
   expect(v4.account.spend).toMatchObject({ settled: { tokens: 15 }, reserved: { tokens: 0 }, turns: 1 });
 });
 
-test("what is no model is refused with a hint", () => {
+test("a value that is no model is refused with a hint", () => {
   const { model } = fakeV4([]);
   const old = Object.assign({}, model, { specificationVersion: "v2" });
   expect(() => govern(old)).toThrow(/v2 are not supported/);
@@ -162,7 +162,7 @@ test("a prompt that is written to a cache is reserved at the price of writing", 
   expect(hour / plain).toBeGreaterThan(1.8);
 });
 
-test("a word for how much to think has no bound where the package adds it on top", async () => {
+test("a named reasoning effort has no bound if the package adds it on top", async () => {
   const budget = { maxTokens: 10_000 };
   const governed = govern(Object.assign(fakeV4(said).model, claude), { budget });
   await expect(governed.doGenerate({ prompt, reasoning: "high" })).rejects.toMatchObject({
@@ -202,7 +202,7 @@ test("an account can be shared between models and entered again", async () => {
   await expect(govern.run(tenant, () => one.doGenerate({ prompt }))).rejects.toMatchObject({ used: 2 });
 });
 
-test("two calls at once share what is there", async () => {
+test("two calls at once share the remaining budget", async () => {
   const { model, calls } = fakeV4([], finish("stop"), { answers: "never" });
   const governed = govern(model, { budget: { maxTokens: 300 } });
   void governed.doGenerate({ prompt, maxOutputTokens: 150 });

@@ -31,7 +31,7 @@ test("a model is governed on an account of its own or on one that was opened, an
   expectTypeOf(() => govern("gpt-5")).returns.toBeObject();
 });
 
-test("the type of an event says what it carries", () => {
+test("the type of an event determines its fields", () => {
   expectTypeOf<Extract<GovernEvent, { type: "budget.settled" }>>()
     .toHaveProperty("inDoubt")
     .toEqualTypeOf<boolean>();

@@ -120,7 +120,7 @@ test("our errors are recognised across copies of the package", () => {
   expect(ReeveError.is(new Error("other"))).toBe(false);
 });
 
-test("only what may pass says that it may be retried", () => {
+test("only errors that may pass are retryable", () => {
   const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
   expect(retryable).toEqual(["preempted", "superseded", "no-answer", "retryable", "model"]);
 });
@@ -139,7 +139,7 @@ test.each([
     "cost budget exhausted: $0.002 of $0.5 used, and the call does not fit",
   ],
   [{ reason: "exceeded", used: 600_000 }, "cost budget exhausted: $0.6 of $0.5 used (exceeded)"],
-] as const)("a refused call says which limit it met and what allows it: %o", (fields, message) => {
+] as const)("a refused call names its limit and the remedy: %o", (fields, message) => {
   const error = new BudgetExhaustedError({ dimension: "cost", limit: 500_000, ...fields });
   expect(error.message).toBe(message);
 });

@@ -32,7 +32,7 @@ test("a topic belongs to one tree", () => {
   expect(TopicId.of("agent.progress", tree)).toBe("agent.progress/books-2026-11");
 });
 
-test("no tenant has the name that stands for having none", () => {
+test("no tenant has the name reserved for the absent tenant", () => {
   expect(() => TenantId.of("-")).toThrow(TypeError);
   expect(Partition.key({ tenantId: null })).toBe("-");
   for (const key of ["-", "acme", "-/books", "acme/books"]) {

@@ -12,7 +12,7 @@ test.each([null, 7, "text", [], { type: 3 }])("%j is kept as an unknown block", 
   expect(ContentBlock.decode(raw)).toEqual({ type: "unknown", raw });
 });
 
-test("the words of a message leave reasoning out", () => {
+test("the text of a message leaves reasoning out", () => {
   const content = [
     { type: "reasoning", text: "hm" },
     ContentBlock.text("a"),

@@ -27,7 +27,7 @@ test.each(Object.entries(shown))("%s does not show it", (_, text) => {
   expect(inspect(text)).not.toContain(value);
 });
 
-test("it shows as what it is, and is there for who asks", () => {
+test("it prints as [secret], and reveal returns its value", () => {
   expect(`it is ${lost}`).toBe("it is [secret]");
   expect(JSON.stringify({ password })).toBe('{"password":"[secret]"}');
   expect(inspect([password])).toBe("[ [secret] ]");

@@ -79,7 +79,7 @@ test("2.12 a wait that would stop the whole tree drops the queued runs", () => {
   expect(tree.phase("b")).toBe("pending");
 });
 
-test("2.12 where all wait for a parked run, the lowest who waits lends its slot", () => {
+test("2.12 if all wait for a parked run, the lowest waiting run lends its slot", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
@@ -92,7 +92,7 @@ test("2.12 where all wait for a parked run, the lowest who waits lends its slot"
   ]);
 });
 
-test("2.12 the queue moves on when the one who asks has been told to yield", () => {
+test("2.12 the queue advances when the requester must yield", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.wait("root", ["a"]);
@@ -129,7 +129,7 @@ test("2.12 a lent slot goes to the first in the queue, and no run is dropped", (
   expect(tree.effects).toEqual([lent[1]]);
 });
 
-test("2.12 a slot is lent to who wakes without one", () => {
+test("2.12 a slot is lent to a run that wakes without one", () => {
   const tree = allWaitForA((before) => {
     before.wait("a", null);
     before.admit("b", { priority: "high" });
@@ -138,7 +138,7 @@ test("2.12 a slot is lent to who wakes without one", () => {
   expect(tree.effects).toEqual(lent.slice(0, 1));
 });
 
-test("2.12 a slot is lent to who is resumed without one", () => {
+test("2.12 a slot is lent to a run that is resumed without one", () => {
   const tree = allWaitForA((before) => {
     before.of("pause", "a");
     before.of("yield", "a");

@@ -48,7 +48,7 @@ test("a reservation that does not fit books nothing", () => {
   expect(() => tab.reserve({ tokens: 40, turns: 1 })).not.toThrow();
 });
 
-test("a settlement books what was used instead, once", () => {
+test("a settlement books the actual usage instead, once", () => {
   const tab = new ExecutionTracker(all);
   const call = tab.reserve({ tokens: 100, turns: 1 });
   tab.settle(call, { tokens: 30 });

@@ -157,7 +157,7 @@ test("the journal's attempt is settled, every other of its step is in doubt", ()
   expect(Object.keys(tree.state.doubts)).toEqual(["2"]);
 });
 
-test("a step whose attempt was given up has its result, also when its usage is unknown: nothing stays reserved", () => {
+test("a step with an abandoned attempt gets its result, even if its usage is unknown: nothing stays reserved", () => {
   const tree = new Tree();
   tree.begin("root", { step: step(1), attempt: attempt("1") });
   tree.begin("root", { step: step(1), attempt: attempt("2") });
@@ -201,7 +201,7 @@ test("a lost attempt is reconciled on the accounts that are left, once", () => {
   expect(tree.do(reconcile)).toBeNull();
 });
 
-test("an adopted run takes its calls in flight along and leaves what it has spent", () => {
+test("an adopted run keeps its calls in flight and leaves its spend behind", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a", { budget: { maxTokens: 100 } });
   tree.admit("b", { parent: run("a") });
@@ -216,7 +216,7 @@ test("an adopted run takes its calls in flight along and leaves what it has spen
   for (const name of ["root", "b"]) expect(Ledger.spend(tree.account(name)).tokens).toBe(3);
 });
 
-test("a call in flight is settled on its bosses' bosses when its boss has ended meanwhile", () => {
+test("a call in flight is settled on its remaining ancestors if its parent has ended", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a");
   tree.admit("b", { parent: run("a") });
@@ -257,12 +257,12 @@ test("9.1 where the tenant has no more, its block is a limit without a slice", (
   });
 });
 
-test("9.1 what the accounts do not allow is denied without borrowing", () => {
+test("9.1 a call that the accounts do not allow is denied without borrowing", () => {
   const tree = new Tree({ rootBudget: { maxTokens: 10 }, block: { tokens: 0, costMicros: 0 } });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", limit: 10 });
 });
 
-test("9.1 a tree that closes its lease tells what it has used, calls in flight at their ceilings", () => {
+test("9.1 a tree that closes its lease reports its usage, with calls in flight at their ceilings", () => {
   const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
   tree.begin("root", { attempt: attempt("1") });
   tree.begin("root");
@@ -272,7 +272,7 @@ test("9.1 a tree that closes its lease tells what it has used, calls in flight a
   expect(tree.do({ kind: "giveBack" })).toBeNull();
 });
 
-test("9.1 what a call of a closed lease came to is the tenant's to correct, also once it was in doubt", () => {
+test("9.1 the tenant corrects the cost of a call of a closed lease, even after it was in doubt", () => {
   const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
   tree.begin("root", { attempt: attempt("1") });
   tree.begin("root", { attempt: attempt("2") });

@@ -87,7 +87,7 @@ test(
 );
 
 test(
-  "the figures of the headcount are those of the slots, and a host that loads rows one by one decides the same",
+  "the headcount's figures equal the slots, and a host that loads single rows decides the same",
   manyRuns,
   () => {
     const ledger = property(

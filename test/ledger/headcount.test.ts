@@ -38,7 +38,7 @@ test("2.3 room: granted whatever the priority", () => {
   }
 });
 
-test("2.3 full and normal or below: denied, or a queue place for who asked to wait", () => {
+test("2.3 full and normal or below: denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "background" });
   expect(tree.admit("b")).toEqual({
@@ -72,7 +72,7 @@ test("2.6 a free slot goes to the highest effective priority, then to the oldest
   );
 });
 
-test("2.6 preempted and queued runs stand in one line", () => {
+test("2.6 preempted and queued runs share one queue", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.admit("b", { priority: "high" });

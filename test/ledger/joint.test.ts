@@ -12,7 +12,7 @@ const ask: Ask = {
 const wide = Ledger.account({ maxTokens: 1_000, maxTurns: 2 });
 const narrow = Ledger.account({ maxCostUsd: 0.0005 });
 
-test("a call says what the narrowest of its accounts allows, and is booked on each of them", () => {
+test("a call returns the limit of its narrowest account, and is booked on each of them", () => {
   const { decision, accounts } = Joint.begin([narrow, wide], ask);
   expect(decision).toEqual({
     kind: "fits",

@@ -36,7 +36,7 @@ test("nothing is admitted once the parent's deadline is over", () => {
   });
 });
 
-test("a run in line whose deadline is over gets no slot that becomes free", () => {
+test("a queued run past its deadline gets no freed slot", () => {
   const first = Ledger.admit(opened, admission(1, 0));
   const queued = Ledger.admit(first.state, admission(2, 0));
   expect(queued.decision.kind).toBe("queued");

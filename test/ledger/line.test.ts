@@ -58,7 +58,7 @@ test("runs that leave a long line, come back or change their priority keep it so
   fc.assert(property, { numRuns: 4 });
 });
 
-test("a run in line whose deadline is over is passed over and stays in line", () => {
+test("a queued run past its deadline is passed over and stays queued", () => {
   const tree = new Tree({ maxAgents: 2, treeBudget: { deadlineS: 1 } });
   tree.admit("busy");
   tree.admit("late", { onFull: "wait" });

@@ -17,7 +17,7 @@ test("2.4 no run with strictly lower priority: denied, or queued if the caller a
   expect(tree.admit("b", { priority: "high", onFull: "wait" })).toEqual({ kind: "queued", victim: null });
 });
 
-test("2.4 allowPreempt false: denied, or queued for who asked to wait", () => {
+test("2.4 allowPreempt false: denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2, allowPreempt: false });
   tree.admit("a", { priority: "low" });
   expect(tree.admit("b", { priority: "critical" })).toMatchObject({ reason: "preemption-off" });
@@ -67,7 +67,7 @@ test("2.5 a preempted waiter must get a slot on waking before its next step", ()
   expect(tree.begin("a")).toMatchObject({ kind: "granted" });
 });
 
-test("2.5 a preempted waiter stands in line only once it has woken", () => {
+test("2.5 a preempted waiter is queued only once it has woken", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.wait("a", null);

@@ -58,14 +58,14 @@ test("3.7 an exceeded account stays so when other calls turn out cheaper, until 
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
 });
 
-test("3.7 a top-up that does not cover what is spent opens nothing", () => {
+test("3.7 a top-up that does not cover the spend opens nothing", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 50 } });
   overReport(tree);
   tree.do({ kind: "topUp", run: null, tokens: 9, costMicros: 0, turns: 0 });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", reason: "exceeded", limit: 59 });
 });
 
-test("3.7 what a call in doubt really cost can exceed an account, too", () => {
+test("3.7 the real cost of a call in doubt can exceed an account, too", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 50 } });
   tree.begin("root", { attempt: attempt("lost") });
   tree.settle("root", "lost", null);
@@ -94,7 +94,7 @@ test("3.10 a call does not wait at an account that is exceeded, unless for a top
   expect(gateBeside("wait")).toMatchObject({ kind: "waits", needsTopUp: true });
 });
 
-test("3.10 calls that wait are told when their account is exceeded", () => {
+test("3.10 waiting calls are woken when their account is exceeded", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 50 } });
   tree.begin("root", { attempt: attempt("over") });
   tree.begin("root");

@@ -61,7 +61,7 @@ test("3.3 a reservation touches every level of the account path", () => {
   }
 });
 
-test("3.3 a run's limits cover everything it hires; a helper without its own draws on its boss", () => {
+test("3.3 a run's limits cover its whole subtree; a child without its own draws on its parent", () => {
   const tree = new Tree();
   tree.admit("a", { budget: { maxTokens: 50 } });
   tree.admit("b", { parent: run("a") });
@@ -109,7 +109,7 @@ test("3.3 the tree's turns and deadline are the root's", () => {
   expect(tree.begin("root")).toMatchObject({ dimension: "turns", limit: 1 });
 });
 
-test("3.5 each attempt is reserved at its ceiling, then settled at what it used", () => {
+test("3.5 each attempt is reserved at its ceiling, then settled at its usage", () => {
   const tree = new Tree();
   expect(tree.begin("root", { attempt: attempt("1") })).toEqual({
     kind: "granted",
@@ -231,7 +231,7 @@ test("3.6 without a cost limit no price is needed", () => {
   });
 });
 
-test("3.7 cached tokens are part of the input and cost what the cache costs", () => {
+test("3.7 cached tokens are part of the input and have the price of the cache", () => {
   const tree = new Tree();
   tree.begin("root", { attempt: attempt("1"), ask: { price: { ...price, cachedInput: 100_000 } } });
   expect(tree.settle("root", "1", { input: 10, output: 1, cachedInput: 10 })).toMatchObject({
@@ -274,7 +274,7 @@ test("3.8 a budget.warning once per dimension and account at 80 %", () => {
   expect(tree.effects).toEqual([{ kind: "warn", run: run("a"), dimension: "turns", limit: 3, used: 3 }]);
 });
 
-test("3.9 topUp adds to what is limited, on the run or on the tree", () => {
+test("3.9 topUp adds to existing limits, on the run or on the tree", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 10, maxTurns: 2 }, rootBudget: { maxCostUsd: 1 } });
   expect(tree.do({ kind: "topUp", run: null, tokens: 5, costMicros: 7, turns: 1 })).toBe(true);
   expect(tree.state.tree.account).toMatchObject({ maxTokens: 15, maxCostMicros: null });

@@ -171,7 +171,7 @@ class Tenant {
 
 const manyRuns = { timeout: 600_000 };
 
-test("9.1 all trees of a tenant together never spend, nor hold, more than a day's limit", manyRuns, () => {
+test("9.1 all trees of a tenant together never spend or hold more than a day's limit", manyRuns, () => {
   const moves = fc.noBias(fc.tuple(fc.nat(11), fc.nat(3), fc.integer({ min: 1, max: 400 })));
   const cap = fc.noBias(fc.nat(10_000));
   const property = fc.property(

@@ -60,7 +60,7 @@ test("9.1 a tenant lends a sixteenth of its limit, or as much more as is asked f
   expect(office.draw("a", 300)).toMatchObject({ tokens: 300, costMicros: 200, adds: true });
 });
 
-test("9.1 what is lent and what is spent never exceed the limit", () => {
+test("9.1 leases and spend together never exceed the limit", () => {
   const office = new Office({ maxTokens: 1_600 });
   expect(office.tokens("a", 1_550)).toBe(1_550);
   expect([office.tokens("b", 80), office.tokens("c", 1)]).toEqual([50, 0]);
@@ -69,14 +69,14 @@ test("9.1 what is lent and what is spent never exceed the limit", () => {
   expect(office.tokens("c", 9_999)).toBe(550);
 });
 
-test("9.1 a tree whose calls cost more than their ceilings leaves less for others", () => {
+test("9.1 calls over their ceilings leave less for other trees", () => {
   const office = new Office({ maxTokens: 1_600 });
   office.draw("a", 100);
   office.close("a", 1_500);
   expect(office.tokens("b", 999)).toBe(100);
 });
 
-test("9.1 a short draw lends nothing while others hold what is missing, and closes the lease of the tree", () => {
+test("9.1 a short draw lends nothing while other trees hold the missing amount, and closes the tree's lease", () => {
   const office = new Office({ maxTokens: 1_600 });
   office.draw("a", 800);
   office.draw("b", 700);
@@ -86,7 +86,7 @@ test("9.1 a short draw lends nothing while others hold what is missing, and clos
   expect(office.tokens("b", 300, { mayWait: true })).toBe(300);
 });
 
-test("9.1 where no other tree holds anything, a short draw gets what there is at once", () => {
+test("9.1 if no other tree holds anything, a short draw gets the rest at once", () => {
   const office = new Office({ maxTokens: 1_600 });
   office.draw("a", 900);
   expect(office.draw("a", 800, { mayWait: true })).toMatchObject({ tokens: 700, adds: true });
@@ -125,7 +125,7 @@ test("9.1 a day's budget starts over at midnight of UTC, and a month's on its fi
   expect(office.tokens("a", 100, { at: noon + 20 * day })).toBe(100);
 });
 
-test("9.1 a lease ends with its window, and what it used is counted there", () => {
+test("9.1 a lease ends with its window, and its usage is counted there", () => {
   const office = new Office({ maxTokens: 100 });
   const edge = Date.UTC(2026, 10, 16);
   expect(office.draw("a", 100, { at: edge - 1_000 })).toMatchObject({ until: edge });
@@ -161,7 +161,7 @@ test("9.1 a budget that is set while a tree has a lease counts from the tree's n
   ]);
 });
 
-test("9.1 a changed limit keeps what is lent and spent; another period starts a new count", () => {
+test("9.1 a changed limit keeps leases and spend; another period starts a new count", () => {
   const limits = { maxTokens: 1_600, maxCostMicros: null, per: "day" } as const;
   const office = new Office(limits);
   office.draw("a", 100);
@@ -176,7 +176,7 @@ test("9.1 a changed limit keeps what is lent and spent; another period starts a 
   expect(office.sums).toEqual([[0, 100]]);
 });
 
-test("9.1 a lease names the budget that has the least left, and what other trees hold of it", () => {
+test("9.1 a lease names the budget with the least left, and the amount other trees hold of it", () => {
   const limits = { maxCostMicros: null, per: "ever" } as const;
   const account = (maxTokens: number) => TenantLedger.setBudget(null, { maxTokens, ...limits }, noon);
   const accounts = [account(1_600), account(160)];

@@ -48,7 +48,7 @@ test("a server's question is asked as an approval, and its answer completes the 
   expect(text).toContain('{"action":"accept","content":{"street":"Mill Lane"}}');
 });
 
-test("a person who denies a server's question declines it", async () => {
+test("denying a server's question declines it", async () => {
   const text = await order({ elicitation: "ask" }, async (run) => run.deny((await questionOf(run)).id));
   expect(text).toContain('{"action":"decline"}');
 });

@@ -56,7 +56,7 @@ test("an honest server is used, its tools are high, and its results are untruste
   });
 });
 
-test("a user's word sets risk and trust, and the hints of the server set nothing", async () => {
+test("the user's settings decide risk and trust, and the server's hints decide nothing", async () => {
   const options = await approved("honest", { tools: { look: { risk: "safe" } }, trust: "trusted" });
   await using server = mcp(options);
   expect(server.tools?.[0]).toMatchObject({ risk: "safe", trust: "trusted" });
@@ -203,7 +203,7 @@ test("an error of a server is cut, and a server that dies is connected again", a
   ]);
 });
 
-test("progress is told to readers", async () => {
+test("progress reaches readers", async () => {
   await using server = mcp(await approved("progress"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
   const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });

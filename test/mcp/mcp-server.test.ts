@@ -103,7 +103,7 @@ test("a long run answers with its id, outlives the connection, and is found agai
   expect((await client.callTool({ name: "get_run", arguments: { id: "../etc" } })).isError).toBe(true);
 });
 
-test("a question of a run is answered by a client whose key may approve", async () => {
+test("a client with an approving key answers a run's question", async () => {
   const mailed: unknown[] = [];
   const mail = tool({
     name: "mail",

@@ -18,7 +18,7 @@ import {
 
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
-test("a call that takes longer is a task, whose id is that of the tree, until it has the result", async () => {
+test("a long call is a task with the tree's id, until it has the result", async () => {
   const model = heldModel();
   const output = z.object({ people: z.number() });
   await using server = await serve([agent({ name: "slow", model, output })]);
@@ -40,7 +40,7 @@ test("a call that takes longer is a task, whose id is that of the tree, until it
   expect(Date.parse(z.string().parse(done["lastUpdatedAt"]))).toBeGreaterThan(0);
 });
 
-test("a client without the extension is told of the run, and asks after no task", async () => {
+test("a client without the extension gets the run's id, and polls no task", async () => {
   await using server = await serve([agent({ name: "slow", model: heldModel() })]);
   const plain = caller(server.url, boss, {});
   const told = await plain.begin("slow");
@@ -96,7 +96,7 @@ test("a task of another tenant, another user or another agent does not exist", a
   expect((await caller(server.url, reader).send("tasks/get", { taskId: mine })).status).toBe(403);
 });
 
-test("a question is decided by a caller whose key may approve, once", async () => {
+test("a caller with an approving key decides a question, once", async () => {
   await using server = await serve([seller()], { waitS: 20 });
   const client = caller(server.url, boss, tasksAndForms);
   const created = await client.begin("seller");

@@ -22,7 +22,7 @@ test.each([
   expect(requests[0]?.body).toMatchObject(fields);
 });
 
-test("the settings of an agent are laid over those of its model", async () => {
+test("the settings of an agent override its model's settings", async () => {
   const requests: DoubleRequest[] = [];
   const double = await openDouble({ script: (request) => (requests.push(request), { text: "done" }) });
   const settings = { temperature: 1, topP: 0.5 };
@@ -74,7 +74,7 @@ test("reasoning is an effort for OpenAI, and for Anthropic a budget inside the o
   expect(off.requests[0]?.body).toMatchObject({ thinking: { type: "disabled" }, max_tokens: 5_000 });
 });
 
-test("an option whose cost is not known is refused under a cap, also where the agent sets it", async () => {
+test("an option of unknown cost is refused under a cap, even if the agent sets it", async () => {
   const { result, requests } = await runOnWire("chat", { providerOptions: { openai: { prediction: {} } } }, [
     "x",
   ]);

@@ -63,7 +63,7 @@ test.for([
   `${"[".repeat(64)}${"]".repeat(64)}`,
   `"${"a".repeat(999_998)}"`,
   '["\\ud83d\\ude00","{\\"a\\":1,\\"a\\":2}"]',
-])("what only looks like it is taken", async (input) => {
+])("valid input near a limit is accepted", async (input) => {
   const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input }]);
   const { message } = await ask(languageModel(model), "whole");
   expect(message.content[0]).toMatchObject({ input: JSON.parse(input) });

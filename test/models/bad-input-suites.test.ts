@@ -15,7 +15,7 @@ test("JSONTestSuite: nothing that must be refused is taken", () => {
   expect(beginning("n_").filter(({ outcome }) => outcome === "taken")).toEqual([]);
 });
 
-test("JSONTestSuite: all that must be taken is, but for what says two things", () => {
+test("JSONTestSuite: all valid input is accepted, except ambiguous input", () => {
   expect(beginning("y_").length).toBeGreaterThan(90);
   expect(beginning("y_").filter(({ outcome }) => outcome !== "taken")).toEqual([
     { name: "y_object_duplicated_key", outcome: "duplicate-key" },

@@ -242,7 +242,7 @@ test("all of that leaves less than 50 MB behind", () => {
   expect(growth).toBeLessThan(50_000_000);
 });
 
-test("what is malformed says so in its type", () => {
+test("malformed tool input has its reason in its type", () => {
   const block = { type: "tool-call", callId: "1", name: "x", ...readToolInput("{") } as const;
   expect(isMalformed(block) && block.malformedBecause).toBe("not-json");
 });

@@ -64,7 +64,7 @@ test.for(wires)("%s: a connection that is reset before an answer may have cost s
   server.close();
 });
 
-test("an Anthropic overload before the first word is an overload that cost nothing", async () => {
+test("an Anthropic overload before the first token is an overload that cost nothing", async () => {
   const body = [anthropicError("overloaded_error", "Overloaded")];
   const error = await failure("anthropic", "streamed", { body });
   expect(error).toMatchObject({ kind: "overloaded", statusCode: 529, unbilled: true });
@@ -93,7 +93,7 @@ test.for(wires)("%s: a stream that ends without its end is a server error", asyn
   expect(error).toMatchObject({ kind: "server-error", unbilled: false });
 });
 
-test("a response that fails before its first word is classified by its code", async () => {
+test("a response that fails before its first token is classified by its code", async () => {
   const overflow = await failure("openai responses", "streamed", { body: failed("context_length_exceeded") });
   expect(overflow).toMatchObject({ kind: "context-overflow", unbilled: true });
   const broken = await failure("openai responses", "streamed", { body: failed("server_error") });
@@ -115,7 +115,7 @@ test.for(wires.flatMap((wire) => ways.map((way) => ({ wire, way }))))(
   },
 );
 
-test("a call whose signal is aborted already is not made", async () => {
+test("a call with an aborted signal is not made", async () => {
   await using server = await cannedServer({ body: {} });
   const reason = new CancellationError({ reason: "deadline" });
   const answer = ask(realModel("anthropic", server.url), "whole", { signal: AbortSignal.abort(reason) });
@@ -132,7 +132,7 @@ test("a timeout of the provider's own fetch is a timeout that may have cost some
   });
 });
 
-test("a missing key is told before anything is sent", async () => {
+test("a missing key is reported before anything is sent", async () => {
   const model = languageModel(createOpenAI({ baseURL: "http://127.0.0.1:9/v1" }).chat("gpt-4o"));
   await expect(ask(model, "whole")).rejects.toMatchObject({ kind: "auth", unbilled: true });
 });

@@ -99,7 +99,7 @@ test.each(wires)(
   },
 );
 
-test("what a tool returns reaches the model as text of one result, whatever it is", async () => {
+test("any return value of a tool reaches the model as text of one result", async () => {
   let at = 0;
   const look = tool({
     name: "look",

@@ -36,7 +36,7 @@ test.for(wires)("%s: nothing that really goes over the wire is longer than the b
   );
 });
 
-test.for(wires)("%s: what a provider's package wraps into JSON once more still fits", async (wire) => {
+test.for(wires)("%s: text that a provider's package encodes as JSON again still fits", async (wire) => {
   await using server = await cannedServer(cannedAnswer(wire, "whole"));
   const nasty = '"\\\n\u0001'.repeat(500);
   const messages: ChatMessage[] = [true, false].map((isError) => ({
@@ -58,13 +58,13 @@ test.for(wires)("%s: what a provider's package wraps into JSON once more still f
   expect(inputBound(messages)).toBeGreaterThanOrEqual(bytesOf(server.requests[0]));
 });
 
-test("tools count with their schema, and with what a provider says about tools as such", () => {
+test("tools count with their schema, and with the provider's general text about tools", () => {
   const messages = [ChatMessage.user("hi")];
   const more = inputBound(messages, [look]) - inputBound(messages);
   expect(more).toBeGreaterThanOrEqual(JSON.stringify(look).length + 530);
 });
 
-test("what a provider has counted counts as counted, and the rest by its bytes", () => {
+test("messages that a provider has counted use its count, and the rest their bytes", () => {
   const sent = [ChatMessage.system("s".repeat(50_000)), ChatMessage.user("hi")];
   const reported = ReportedPrompt.of(sent, [look], usage);
   const answer = ChatMessage.assistant("a".repeat(100));
@@ -150,7 +150,7 @@ test("each message is measured once, however long the conversation grows", () =>
   expect(reads).toBe(3_000);
 });
 
-test("an estimate lies between the words and the bound", () => {
+test("an estimate is between the number of words and the bound", () => {
   fc.assert(
     fc.property(conversations, (messages) => {
       const estimate = estimateTokens(messages, [look]);
@@ -201,7 +201,7 @@ test("a prompt that has grown is remembered without a copy; one that was changed
   expect(second.next([ChatMessage.user("other")], [], usage).count).toBe(1);
 });
 
-test("a long conversation is bounded by what was reported of it", () => {
+test("a long conversation is bounded by its reported size", () => {
   const messages = Array.from({ length: 300 }, (_, index) => ChatMessage.user(`message ${index}`));
   const reported = ReportedPrompt.of(messages, [], { input: 1_000_000, output: 1 });
   const more = [...messages, ChatMessage.user("more")];

@@ -32,7 +32,7 @@ test.for(everywhere)(
 );
 
 test.for(everywhere)(
-  "$wire, $way: an answer survives JSON and goes back with what the provider needs to see again",
+  "$wire, $way: an answer survives JSON and returns with the fields that the provider needs",
   async ({ wire, way }) => {
     await using server = await cannedServer(cannedAnswer(wire, way));
     const model = realModel(wire, server.url);
@@ -80,7 +80,7 @@ test.for(everywhere)(
   },
 );
 
-test.for(wires)("%s: every piece is told as it comes", async (wire) => {
+test.for(wires)("%s: every piece is reported as it arrives", async (wire) => {
   await using server = await cannedServer(cannedAnswer(wire, "streamed"));
   const deltas: ModelDelta[] = [];
   await ask(realModel(wire, server.url), "streamed", { onDelta: (delta) => deltas.push(delta) });
@@ -94,7 +94,7 @@ test.for(wires)("%s: every piece is told as it comes", async (wire) => {
   expect(told("reasoning")).toBe(thinks.has(wire) ? "Hm." : "");
 });
 
-test("OpenAI is told not to keep the conversation, unless the user wants it kept", async () => {
+test("OpenAI does not store the conversation, unless the user sets it", async () => {
   await using server = await cannedServer(cannedAnswer("openai responses", "whole"));
   const openai = createOpenAI({ baseURL: server.url, apiKey: "k" });
   await ask(languageModel(openai("gpt-5")), "whole");

@@ -15,7 +15,7 @@ test("a price is whole micro-dollars for a million tokens", () => {
 });
 
 test.for(["claude-sonnet-5-5", "claude-sonnet-5-turbo", "claude-sonnet-4-5-mini-20250929", "claude-opus-99"])(
-  "%s is not the model whose name it begins with, so its price is not known",
+  "%s is another model than the prefix of its name, so its price is unknown",
   (id) => {
     expect(resolvePrice(anthropic(id))).toBeNull();
   },
@@ -25,7 +25,7 @@ test.for([
   ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5"],
   ["claude-sonnet-5-20260301", "claude-sonnet-5"],
   ["claude-3-5-sonnet-latest", "claude-3-5-sonnet"],
-] as const)("%s costs what %s costs", ([dated, plain]) => {
+] as const)("%s has the price of %s", ([dated, plain]) => {
   expect(resolvePrice(anthropic(dated))).not.toBeNull();
   expect(resolvePrice(anthropic(dated))).toEqual(resolvePrice(anthropic(plain)));
 });
@@ -37,7 +37,7 @@ test.for([
   { id: "anthropic/claude-opus-4.5", provider: "openrouter.chat", input: 5_000_000 },
   { id: "gpt-4o", provider: "azure.chat", input: 2_500_000 },
   { id: "ft:gpt-4o-2024-08-06:acme::1", provider: "openai.chat", input: 3_750_000 },
-])("$provider $id is found under the name of who sends the bill", ({ input, ...model }) => {
+])("$provider $id is found under the name of the billing provider", ({ input, ...model }) => {
   expect(resolvePrice(model)?.input).toBe(input);
 });
 
@@ -97,7 +97,7 @@ test("the user's prices go first, by provider and id or by id", () => {
   expect(resolvePrice(openai("gpt-5"), { overrides: { other: mine } })?.input).toBe(1_250_000);
 });
 
-test("the window is told where the list has it", () => {
+test("the context window is returned if the list has it", () => {
   expect(modelFacts(openai("gpt-5")).contextWindow).toBe(400_000);
   expect(modelFacts(openai("unheard-of"))).toEqual({ price: null, contextWindow: null });
 });

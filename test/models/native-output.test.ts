@@ -34,7 +34,7 @@ test("a schema with optional properties is a hint for OpenAI, which would refuse
   expect(requests[0]?.body["text"]).toMatchObject({ format: { strict: false } });
 });
 
-test("a provider that does not take schemas, and a schema that is no object, are told in the prompt", async () => {
+test("the prompt has the schema if the provider takes none or the schema is no object", async () => {
   for (const [name, output, text] of [
     ["compatible", strict, answer],
     ["responses", z.array(z.number()), "[1287]"],
@@ -46,7 +46,7 @@ test("a provider that does not take schemas, and a schema that is no object, are
   }
 });
 
-test("a wrong answer is repaired with the schema in words, also after a fallback to another model", async () => {
+test("an invalid answer is repaired with the schema in the prompt, even after a fallback to another model", async () => {
   const { requests } = await runOnWire("chat", { output: strict }, ["about 1287", answer]);
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain("It must match this JSON Schema");
   const spare = scriptedModel([say("about 1287"), say(answer)], { id: "spare", price });

@@ -31,7 +31,7 @@ test("the guide shows the bounds of pictures as they are", async () => {
   expect(await rowsBehind("<!-- pictures -->")).toEqual(bounds);
 });
 
-test("no option of a family stands in the table twice", () => {
+test("the table has each option of a family once", () => {
   const places = optionTable.flatMap(({ families, names }) =>
     families.flatMap((family) => names.map((name) => `${family}.${name}`)),
   );

@@ -125,7 +125,7 @@ test("models of specification v3 are marked too", async () => {
   ]);
 });
 
-test("OpenAI is told the key of a conversation, unless the caller has one or wants none", async () => {
+test("OpenAI gets the cache key of a conversation, unless the caller sets one or none", async () => {
   const gpt = { modelId: "gpt-4o", provider: "openai.chat" };
   expect(await keyOf(gpt)).toBe("talk");
   expect(await keyOf({ ...gpt, provider: "azure.chat" })).toBe("talk");

@@ -29,7 +29,7 @@ async function promptOfV3(messages: readonly ChatMessage[]) {
   return calls[0]?.prompt;
 }
 
-test("data is told as JSON, and what a newer version wrote is left out", async () => {
+test("data is sent as JSON, and blocks of a newer version are left out", async () => {
   const content: ContentBlock[] = [
     { type: "data", data: { year: 1287 } },
     { type: "unknown", raw: { type: "hologram" } },
@@ -89,7 +89,7 @@ test("an address that is none is a wrong request that cost nothing", async () =>
   });
 });
 
-test("the answer of a tool is words, an error is marked as one", async () => {
+test("a tool result is text, and an error is marked", async () => {
   const blocks: ContentBlock[] = [
     { type: "text", text: "Built in" },
     { type: "data", data: 1287 },

@@ -37,7 +37,7 @@ test("the corpus of forbidden URLs never reaches a server on the loopback interf
   await canary.close();
 });
 
-test("no redirect reaches what the policy forbids", async () => {
+test("no redirect reaches a forbidden address", async () => {
   const canary = await openCanary();
   const urls = forbiddenUrls(canary.port).filter((url) => !/[^\x20-\x7e]/.test(url) && url.includes(":"));
   const redirector = await serveOn(

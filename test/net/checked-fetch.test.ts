@@ -122,7 +122,7 @@ test.each(["gzip, gzip", "zstd", "unknown"])("refuses the encoding %s", async (e
   await expect(fetchWith()(server.url)).rejects.toThrow("is not supported");
 });
 
-test("ends a request that takes too long, and one that stands still", async () => {
+test("ends a request that takes too long, and one that stalls", async () => {
   const clock = manualClock();
   const asked = Promise.withResolvers<void>();
   await using silent = await serveOn(() => asked.resolve());

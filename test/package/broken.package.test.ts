@@ -56,7 +56,7 @@ async function follow(screen: string): Promise<void> {
   await terminal().run(`${advice} --no-audit --no-fund --ignore-scripts`);
 }
 
-test("packages that are missing are installed from what is on the screen", { timeout: 600_000 }, async () => {
+test("the screen is enough to install missing packages", { timeout: 600_000 }, async () => {
   const screens = screensOf("Packages that are missing");
   writeFileSync(join(folder, "agents.ts"), programOf("Packages that are missing"));
   const refused = terminal().start("npx reeve dev --port 0");
@@ -74,7 +74,7 @@ test("packages that are missing are installed from what is on the screen", { tim
   await dev.interrupt();
 });
 
-test("a tool that throws is found and mended from what is on the screen", { timeout: 180_000 }, async () => {
+test("the screen is enough to find and repair a tool that throws", { timeout: 180_000 }, async () => {
   const screens = screensOf("A tool that throws");
   const program = programOf("A tool that throws");
   await using provider = await keyedProvider("right", [
@@ -105,7 +105,7 @@ test("a tool that throws is found and mended from what is on the screen", { time
   await dev.interrupt();
 });
 
-test("a wrong key is found and mended from what is on the screen", { timeout: 180_000 }, async () => {
+test("the screen is enough to find and repair a wrong key", { timeout: 180_000 }, async () => {
   const screens = screensOf("A wrong key");
   await using provider = await keyedProvider("right");
   writeFileSync(join(folder, "agents.ts"), programOf("A wrong key"));
@@ -129,7 +129,7 @@ test("a wrong key is found and mended from what is on the screen", { timeout: 18
 });
 
 test.each(["18.20.8", "20.20.2"])(
-  "Node %s is told in one line what is needed",
+  "Node %s gets one line with the required version",
   { timeout: 60_000 },
   async (version) => {
     const old = new Terminal(await installNode(version), folder).start("node node_modules/.bin/reeve runs");

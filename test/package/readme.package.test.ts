@@ -85,7 +85,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
   });
 });
 
-test("Node 22 is told what is needed, by npm, by the program and by the command", async () => {
+test("npm, the program and the command report the required version on Node 22", async () => {
   const { top, folder } = await packBeside("first");
   const terminal = new Terminal(await installNode("22.18.0"), folder);
   try {

@@ -83,7 +83,7 @@ test("extensions of a folder are loaded at start and on reload, and a reload cou
   expect(ends).toEqual(["kind", "kind", "brief clear"]);
 });
 
-test("an extension that cannot be loaded is left out and told; the others are loaded", async () => {
+test("an extension that cannot be loaded is left out and reported; the others are loaded", async () => {
   const folder = folderOf({
     "extensions/broken.ts": "throw new Error('oops');\n",
     "extensions/empty.ts": "export const nothing = 1;\n",

@@ -31,7 +31,7 @@ test("SYSTEM.md is the identity, else SOUL.md, else the instructions", async () 
   expect((await promptOf(profile(folderOf({})))).text).toBe("You are a helpful assistant.");
 });
 
-test("MEMORY.md is read again when it changes, the other files after a reload, and what is before them stays", async () => {
+test("MEMORY.md is read again when it changes, other files after a reload, and the prompt before them stays", async () => {
   const folder = folderOf({ "SOUL.md": "Soul.", "AGENTS.md": "Agents.", "MEMORY.md": "One." });
   const model = scriptedModel([say("done")]);
   const ada = agent({ name: "ada", model, profile: profile(folder) });

@@ -29,7 +29,7 @@ async function eventsIn(run: RunHandle): Promise<readonly NumberedEvent[]> {
 
 const noted = z.object({ text: z.string() });
 
-test("the events of a tool call carry one call id, and those of a call that was refused, too", async () => {
+test("the events of a tool call carry one call id, even if the call was refused", async () => {
   const note = tool({
     name: "note",
     description: "",

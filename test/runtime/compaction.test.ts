@@ -71,7 +71,7 @@ test("8.5 a compaction comes after the reply, and before the session is settled"
   ]);
 });
 
-test("8.5 nothing is summed up by itself without a known context, nor with compaction off", async () => {
+test("8.5 there is no automatic compaction without a known context or with compaction off", async () => {
   for (const [options, how] of [
     [{}, { contextWindow: null }],
     [{ compaction: false }, {}],
@@ -152,7 +152,7 @@ test("8.5 a turn after a compaction is shown the summary and the newest turns, a
   expect((await talk.messages()).items).toHaveLength(2 * count);
 });
 
-test("8.5 a turn that is longer than what stays is cut between two cycles, and its first part is summed up on its own", async () => {
+test("8.5 a turn longer than the kept part is cut between two cycles, and its first part is summarized separately", async () => {
   let calls = 0;
   const model: Model = {
     id: "looking",
@@ -205,7 +205,7 @@ test("8.5 a turn that is longer than what stays is cut between two cycles, and i
   expect(kept).toMatchObject({ type: "message", message: { role: "assistant" } });
 });
 
-test("7.5 a summary has the labels of what it sums up, and gives them to later turns", async () => {
+test("7.5 a summary has the labels of its messages, and gives them to later turns", async () => {
   const page = tool({
     name: "page",
     description: "Reads a page",

@@ -31,7 +31,7 @@ const runsOf = async (runtime: Runtime): Promise<readonly RunRecord[]> => (await
 
 const texts = (messages: readonly ConversationMessage[]): readonly string[] => messages.map(ChatMessage.text);
 
-test("a turn is answered with what was said before, and the next one may follow at once", async () => {
+test("a turn sees the earlier conversation, and the next one may follow at once", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   expect((await talk.invoke("one")).output).toBe("1: one");
@@ -120,7 +120,7 @@ test("of two turns at once one is refused and writes nothing", async () => {
   await expect.poll(() => runsOf(runtime), patient).toHaveLength(1);
 });
 
-test("turns that queue are taken one after the other, in the order they were accepted", async () => {
+test("queued turns run in sequence, in the order they were accepted", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   const first = await talk.start("hang");
@@ -187,7 +187,7 @@ test("a conversation can go on from an earlier entry, or begin again", async () 
   await expect(talk.navigate(EntryId.of("none"))).rejects.toThrow(NotFoundError);
 });
 
-test("a turn cannot follow an entry that is not there, nor one without a conversation", async () => {
+test("a turn cannot follow a missing entry, or an entry without a conversation", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer, { user: "ada" });
   const other = await runtime.sessions.create(writer, { user: "bob" });
@@ -266,7 +266,7 @@ test("the usage of the context is the provider's figure of the last call", async
   expect(await talk.contextUsage()).toEqual({ tokens: 307, window: 1_000 });
 });
 
-test("the usage of the context is an estimate where the provider told nothing", async () => {
+test("the usage of the context is an estimate if the provider reported none", async () => {
   const silent = agent({ name: "silent", model: scriptedModel([say("an answer of some words", null)]) });
   await using runtime = createRuntime({ agents: [silent], store: memoryStore() });
   const talk = await runtime.sessions.create(silent);
@@ -304,7 +304,7 @@ test("the output of a turn has the type that its agent states", async () => {
   expect(score).toBe(4);
 });
 
-test("a conversation whose agent the program no longer has is not found", async () => {
+test("a conversation of a removed agent is not found", async () => {
   const store = memoryStore();
   {
     await using runtime = open(store);

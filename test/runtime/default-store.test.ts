@@ -45,7 +45,7 @@ test("a memory store with a limit forgets the oldest finished trees, and nothing
   expect(await eventsOf("four")).toBeGreaterThan(5);
 });
 
-test("a memory store with a limit forgets conversations without a name with their trees, and keeps those with one", async () => {
+test("a memory store with a limit drops unnamed conversations with their trees, and keeps named ones", async () => {
   const store = memoryStore({ maxFinishedTrees: 1 });
   const talker = agent({ name: "talker", model: scriptedModel([say("hello")]) });
   await using runtime = createRuntime({ agents: [talker], store });
@@ -58,7 +58,7 @@ test("a memory store with a limit forgets conversations without a name with thei
   expect(ids.filter((id) => id.includes("one"))).toEqual([]);
 });
 
-test("who waits for a run when the runtime is closed is told so", async () => {
+test("waiting for a run fails when the runtime closes", async () => {
   const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
   const start = async (): Promise<unknown> => {
     await using runtime = createRuntime({ agents: [waits] });
@@ -71,7 +71,7 @@ test("who waits for a run when the runtime is closed is told so", async () => {
   expect(new RuntimeClosedError().message).toBe(message);
 });
 
-test("who reads the events of a run when the runtime is closed is told so", async () => {
+test("reading the events of a run fails when the runtime closes", async () => {
   const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
   const runtime = createRuntime({ agents: [waits] });
   const run = await runtime.start(waits, "go");

@@ -136,7 +136,7 @@ test("a run of another version waits for its worker, and ends when it is cancell
   expect(await run.status()).toBe("cancelled");
 });
 
-test.each(["step", "tool"] as const)("a %s whose run must yield is made again", async (kind) => {
+test.each(["step", "tool"] as const)("a %s is repeated if its run must yield", async (kind) => {
   const clock = manualClock(0);
   let tries = 0;
   const begun = Promise.withResolvers<void>();
@@ -234,7 +234,7 @@ test("a timer that fires before the next is due is no new entry of the journal",
   expect(armed).toEqual([100, 50]);
 });
 
-test("agent middleware has the last word on an answer, and the asker gets it", async () => {
+test("agent middleware decides the final answer, and the asker gets it", async () => {
   const child = agentOf(
     async (ctx, inbox) => {
       const task = await inbox.next();

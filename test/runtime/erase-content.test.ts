@@ -102,7 +102,7 @@ test.each(["completed", "failed", "cancelled"] as const)(
   },
 );
 
-test("what was kept can be read for good", async () => {
+test("permanent content stays readable", async () => {
   await using desk = await runTree("kept", "completed");
   const { runtime, clock, run } = desk;
   const child = `${RunId.of(run.treeId, 1)}:model:1`;

@@ -56,7 +56,7 @@ test("a tool that throws: the log gets its line once, and the model its message 
   expect(shown(ran)).not.toContain("failures.test.ts");
 });
 
-test("known secrets, and what looks like one, reach neither model nor log nor events", async () => {
+test("known and likely secrets reach neither model nor log nor events", async () => {
   const known = secret("correct horse battery");
   const texts = [
     known.reveal(),

@@ -55,7 +55,7 @@ test("8.3 a provider's broken messages are repaired: no call without its result,
   expect(blocks[0]).toBe("text");
 });
 
-test("8.5 a conversation whose history comes from a provider is not summed up", async () => {
+test("8.5 a conversation with a history provider is not compacted", async () => {
   const talked = await open({ history: providerOf() });
   await using _ = talked.runtime;
   await take(talked, 12);

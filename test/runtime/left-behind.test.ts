@@ -13,7 +13,7 @@ const boss: Agent = {
   },
 };
 
-test("what an execution tells after its run has gone on in a fresh one is not booked", async () => {
+test("an old execution's report is not booked after its run has continued in a new one", async () => {
   const engine = local();
   await using runtime = createRuntime({ agents: [boss], engine });
   const run = await runtime.start(boss, "go");

@@ -19,19 +19,19 @@ async function spend(count: number, shape: Omit<TreeShape, "seed">, name: string
   return await runTrees(runtime, spending, plans, name);
 }
 
-test("3.10 200 random trees whose true cost is at most 55 % of the cap: none is stopped by money", async () => {
+test("3.10 200 random trees with a true cost of at most 55 % of the cap: none is stopped by money", async () => {
   const spent = await spend(200, { cost: [0.2, 0.55], ceiling: [0.02, 0.3] }, "below");
   expect(spent.filter(({ stopped, result }) => stopped > 0 || result.status !== "completed")).toEqual([]);
 }, 300_000);
 
-test("3.10 200 random trees whose true cost is above the cap: never over it, and at least 75 % of it used by half of them", async () => {
+test("3.10 200 random trees with a true cost above the cap: never over it, and half of them use at least 75 %", async () => {
   const spent = await spend(200, { cost: [1.1, 1.8], ceiling: [0.02, 0.3] }, "above");
   process.stdout.write(`ceilings of 2 to 30 %: ${describeUse(spent)}\n`);
   expect(Math.max(...spent.map(({ use }) => use))).toBeLessThanOrEqual(1);
   expect(medianUse(spent)).toBeGreaterThanOrEqual(0.75);
 }, 300_000);
 
-test("3.10 random trees with calls inside calls, whose runs are cancelled, held and resumed: every wait ends", async () => {
+test("3.10 random trees with calls inside calls and cancelled, held and resumed runs: every wait ends", async () => {
   const { agent, bills } = spendingAgent({ judged: true });
   await using runtime = new Runtime({ agents: [agent], engine: local() });
   let waits = 0;

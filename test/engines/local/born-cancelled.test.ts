@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Runtime } from "#runtime";
 
 test.each([false, true])(
-  "a helper that is cancelled between its hiring and its first act does nothing (replayed: %s)",
+  "a child cancelled between its spawn and its first step does nothing (replayed: %s)",
   async (fuzz) => {
     const done: string[] = [];
     const child: Agent = {

@@ -16,7 +16,7 @@ async function outcomeOf(agent: Agent, fuzz: boolean): Promise<readonly unknown[
   return [status, stopReason, error?.code ?? null, error?.["step"] ?? null];
 }
 
-test("code that names its steps differently on replay fails, and is told which step", async () => {
+test("code that names its steps differently on replay fails, and the error names the step", async () => {
   const agent = unstable(async (ctx, execution) => {
     await ctx.step(execution === 1 ? "first" : "renamed", () => 1);
     await ctx.step("second", () => 2);
@@ -40,7 +40,7 @@ test("code that asks for the same step with another input never gets the old ans
   expect(answers).toEqual(new Set());
 });
 
-test("code that leaves out on replay what it did before fails", async () => {
+test("code that leaves out a recorded step on replay fails", async () => {
   const done: string[] = [];
   const agent = unstable(async (ctx, execution) => {
     if (execution === 1) await ctx.step("once", () => void done.push("once"));

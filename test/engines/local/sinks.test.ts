@@ -3,7 +3,7 @@ import type { Json } from "#kernel";
 import { local } from "reeve/engines/local";
 import { fresh, program, until } from "../restate/counter-program.ts";
 
-test("what a sink has asked is asked once, however often it is tried", async () => {
+test("a sink's call is made once, however often the sink is retried", async () => {
   await using engine = local();
   engine.define(program);
   const object = fresh();

@@ -43,7 +43,7 @@ test("a change that was waited for leaves no listener on the signal", async () =
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-test("the error of a message between objects is told as a warning", async () => {
+test("the error of a message between objects is logged as a warning", async () => {
   const warning = new Promise<Error>((resolve) => process.once("warning", resolve));
   await using engine = local();
   engine.define(program);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(killWorkers);
 afterAll(() => server.stop());
 
-test("a gate whose answer was lost is asked again: it grants, and tells of it, once", async () => {
+test("a gate with a lost answer is asked again: it grants, and reports the grant, once", async () => {
   const look = tool({
     name: "look",
     description: "Looks",
@@ -32,7 +32,7 @@ test("a gate whose answer was lost is asked again: it grants, and tells of it, o
   expect(idsOf(events).size).toBe(events.length);
 });
 
-test("a gate whose answer was lost is asked again: it denies, and tells of it, once", async () => {
+test("a gate with a lost answer is asked again: it denies, and reports the denial, once", async () => {
   const boss: Agent = {
     id: AgentId.of("denied"),
     model: scriptedModel([say("never")]),
@@ -46,7 +46,7 @@ test("a gate whose answer was lost is asked again: it denies, and tells of it, o
   expect(idsOf(events).size).toBe(events.length);
 });
 
-test("what a killed worker had told, and comes after its run has gone on in a fresh execution, is not booked", async () => {
+test("a killed worker's report that arrives after its run has continued elsewhere is not booked", async () => {
   const held = Promise.withResolvers<Passing>();
   await using slow = await wire(server.ingress, async (passing) => {
     if (passing.method === "begin") return held.resolve(passing);

@@ -271,7 +271,7 @@ test(
 );
 
 test(
-  "what is asked of a run from outside is tried as often as its bar says",
+  "a call to a run from outside makes at most as many tries as its bar",
   async () => {
     const waiting: Agent = { id: AgentId.of("waiting"), run: (ctx) => ctx.waitFor("never") };
     await using shape = await Shape.serve("outside", [waiting]);

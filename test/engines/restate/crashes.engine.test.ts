@@ -22,7 +22,7 @@ afterEach(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("another worker continues a run whose worker was killed inside a step", async () => {
+test("another worker continues a run after its worker is killed inside a step", async () => {
   const port = await freePort();
   await Promise.all([startWorker(port), startWorker(port)]);
   engine = restate(server);

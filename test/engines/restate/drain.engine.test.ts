@@ -37,7 +37,7 @@ afterEach(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("a worker that is told to end in a model step keeps its answer; the run goes on elsewhere", async () => {
+test("a worker that must end in a model step keeps its answer; the run continues elsewhere", async () => {
   const [busy, other, run] = await startOnOneOfTwo("inside", () => asked("stuck") === 1);
   busy.process.kill("SIGTERM");
   await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);
@@ -87,7 +87,7 @@ test("a run that waits leaves at once, and waits on elsewhere", async () => {
   expect(asked("quick")).toBe(2);
 }, 300_000);
 
-test("a drain ends when its time is up, and says what it left behind", async () => {
+test("a drain ends at its timeout, and reports unfinished work", async () => {
   const records: LogRecord[] = [];
   const engine = restate({
     ...server,

@@ -124,7 +124,7 @@ test("an order is not retried forever if the key of its tree is destroyed", asyn
   await runtime[Symbol.asyncDispose]();
 });
 
-test("the files of an erased tree are gone from the engine", async () => {
+test("the engine deletes the files of an erased tree", async () => {
   const namespace = "erasing-content";
   const engine = restate({ ...server, namespace, log: () => undefined });
   const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("a run whose worker is killed goes on in another within a second", async () => {
+test("a run continues in another worker within a second after its worker is killed", async () => {
   const took = await failover(server, { runs: 5, killsOfEach: 1 });
   const median = took.toSorted((a, b) => a - b)[2];
   expect(median).toBeLessThanOrEqual(1_000);

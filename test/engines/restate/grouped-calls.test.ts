@@ -73,7 +73,7 @@ test("a call that meets no other goes alone, at once", async () => {
   expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 2 });
 });
 
-test("those that come while one is on its way go together, in the order of their arrival", async () => {
+test("calls that arrive while one is in flight go together, in the order of their arrival", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   expect(calls.arrived).toHaveLength(1);

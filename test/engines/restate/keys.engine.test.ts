@@ -50,7 +50,7 @@ function post(key: string, body: Uint8Array, method = "add"): Promise<Response> 
   });
 }
 
-test("a caller with another key is refused, and told for which tree", async () => {
+test("a caller with another key is refused with the name of the tree", async () => {
   const engine = await worker(environmentKeys({ REEVE_KEY: secretOf() }));
   const stranger = client(environmentKeys({ REEVE_KEY: secretOf() }));
   const tree = fresh();
@@ -111,7 +111,7 @@ test("a new key takes over while a run waits: the run is replayed and goes on", 
   await after[Symbol.asyncDispose]();
 }, 300_000);
 
-test("what was sealed for one tree is refused by another", async () => {
+test("a value sealed for one tree is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const [one, other] = [fresh().key, fresh().key];
@@ -132,7 +132,7 @@ test("what was sealed for one tree is refused by another", async () => {
   await engine[Symbol.asyncDispose]();
 });
 
-test("what was sealed for one method is refused by another", async () => {
+test("a value sealed for one method is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const { key } = fresh();
@@ -230,7 +230,7 @@ test("lasting state, and all that an erased object writes and sends, outlives th
   await after[Symbol.asyncDispose]();
 }, 300_000);
 
-test("a run is told that another tree's key was destroyed, and goes on", async () => {
+test("a run gets an error if another tree's key was destroyed, and continues", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });
   const erased = fresh();
   const engine = await worker({

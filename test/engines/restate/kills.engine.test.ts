@@ -66,7 +66,7 @@ test("5.4 killed inside a model step: the lost attempt stays in doubt, the call 
   expect(bill).toBeLessThanOrEqual(result.costMicros);
 }, 300_000);
 
-test("5.1 killed between two steps: what was recorded is not asked again", async () => {
+test("5.1 killed between two steps: recorded calls are not repeated", async () => {
   const run = await start("between");
   await until(async () => (await run.status()) === "waiting");
   await killAndReplace(() => true);
@@ -78,7 +78,7 @@ test("5.1 killed between two steps: what was recorded is not asked again", async
   expect(asked("quick")).toBe(2);
 }, 300_000);
 
-test("5.3 killed inside a tool that reports: it is not run again, and the outcome is said to be unknown", async () => {
+test("5.3 killed inside a tool that reports: it is not run again, and its outcome is unknown", async () => {
   const run = await start("mailer-report");
   await killAndReplace(() => asked("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: true, value: null });

@@ -50,7 +50,7 @@ test.each([0.9, 5, 40])(
   120_000,
 );
 
-test("large results side by side are each told as themselves", async () => {
+test("large results side by side do not mix", async () => {
   const executed: number[] = [];
   const { result } = await launch(engine, async (primitives) => {
     const steps = [1, 2, 3].map((number) =>
@@ -68,7 +68,7 @@ test("large results side by side are each told as themselves", async () => {
   expect(executed).toHaveLength(3);
 }, 300_000);
 
-test("what was laid aside goes a day after its run has ended, as the journal does", async () => {
+test("stored parts are deleted a day after their run ends, like the journal", async () => {
   const { tree, result } = await launch(engine, async (primitives) =>
     settle(
       primitives,

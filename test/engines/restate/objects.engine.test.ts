@@ -51,7 +51,7 @@ test("an error of another program comes back as a foreign one, and is not retrie
   expect(error).toMatchObject({ kind: "RangeError", message: "out of bounds" });
 });
 
-test("reads see what the same call wrote and cleared", async () => {
+test("reads see the writes and clears of the same call", async () => {
   const object = fresh();
   await engine.call(object, "add", 1);
   expect(await engine.call(object, "rewrite", null)).toEqual([1, 7, null]);
@@ -134,7 +134,7 @@ test("waiting for a change ends with the signal's reason", async () => {
   await expect(waiting).rejects.toThrow("enough");
 });
 
-test("what a sink has asked is asked once, however often it is tried", async () => {
+test("a sink's call is made once, however often the sink is retried", async () => {
   const object = fresh();
   await engine.call(object, "tally", 3);
   const said = await until<Json[]>(engine, object, "words", ({ length }) => length > 0);

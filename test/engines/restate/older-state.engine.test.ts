@@ -69,7 +69,7 @@ async function worker(
   return { runtime, engine };
 }
 
-test("a run whose tree an older release wrote waits, names the build it needs, and finishes there", async () => {
+test("a run of an older release waits, names the build it needs, and finishes there", async () => {
   const port = await freePort();
   const before = await worker("old", port);
   const { treeId } = await before.runtime.start(waiter, "go", { id: "t" });

@@ -106,7 +106,7 @@ test("a worker is alive from its start, and ready while it is registered and the
   expect((await fetch(`${probes}/health`)).status).toBe(200);
 }, 300_000);
 
-test("a failure is logged with its run and where it was thrown, and without what it says", async () => {
+test("a failure is logged with its run and its stack, and without its message", async () => {
   await serve();
   let attempt = 0;
   const { tree, execution, result } = await launch(engine, async () => {

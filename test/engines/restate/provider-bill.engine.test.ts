@@ -23,7 +23,7 @@ const look = tool({
   execute: async () => "found",
 });
 
-test("3.6 what a provider bills stays below the cap, and no second price of its model can enter", async () => {
+test("3.6 a provider's bill stays below the cap, and no second price of its model can enter", async () => {
   await using double = await providerDouble();
   const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
   const dear: Price = { input: 30_000_000, output: 150_000_000 };

@@ -150,7 +150,7 @@ test("sleeping ends at its moment, and at once when that has passed", async () =
   expect(woken).toBeGreaterThanOrEqual(at);
 });
 
-test("a cancelled run is told once, and can go on: call, run steps, wait", async () => {
+test("a cancelled run gets one error, and can continue: call, run steps, wait", async () => {
   const started = Promise.withResolvers<void>();
   const { tree, execution, result } = await launch(engine, async (primitives) => {
     const cancelled = primitives.cancelled();
@@ -278,7 +278,7 @@ test("a run that asks for something else than its journal holds is paused", asyn
     await expect.poll(async () => engine.obstacle?.(execution), { timeout: 20_000 }).toMatchObject(diverged);
 });
 
-test("what keeps a run from going on is told, without what it says", async () => {
+test("the error that blocks a run is reported without its message", async () => {
   const large = await launch(engine, async () => {
     throw new TooLargeError({ what: "a message", bytes: 9, limit: 8 });
   });

@@ -143,7 +143,7 @@ const boss: Agent = {
   },
 };
 
-test("nothing that a run is given, does or says stands readable in any file of the server", async () => {
+test("no input, step or output of a run is readable in any file of the server", async () => {
   const engine = restate({ ...server, namespace: "agents", log: () => {} });
   await using runtime = new Runtime({ agents: [boss, helper, fails], engine });
   await runtime.serve({ port: 0 });

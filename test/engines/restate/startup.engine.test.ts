@@ -90,7 +90,7 @@ test("a port that is in use", async () => {
   ]);
 });
 
-test("a build whose name another program has", async () => {
+test("a build with the name of another program", async () => {
   const port = await freePort();
   const serve = async (program: string): Promise<void> => {
     await using engine = restate({ ...server, namespace: "clash", build: "one" });
@@ -105,7 +105,7 @@ test("a build whose name another program has", async () => {
   });
 });
 
-test("a host that others can reach, without saying who may call it", () => {
+test("a reachable host without a list of allowed callers", () => {
   expect(() => restate({ ...server, host: "10.0.0.7" })).toThrow("`identityKeys` must say who may");
 });
 

@@ -84,7 +84,7 @@ const killsOfCompaction = [
   ["1", "after"],
 ] as const;
 
-test("8.5 a worker killed inside a compaction leaves a conversation that is summed up once, and its user is told", async () => {
+test("8.5 a conversation is compacted once although its worker is killed, and its user is notified", async () => {
   await using crew = await openCrew("compactions.sqlite");
   const { runtime, worker } = crew;
   const talk = await runtime.sessions.create(clerk, { id: "summed" });

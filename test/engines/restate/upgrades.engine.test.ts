@@ -68,7 +68,7 @@ test("an older build that takes the port of a newer one takes its place", async 
   expect(await endOfNewRun()).toBe(old.name);
 }, 300_000);
 
-test("an older build on a port of its own is told, and takes new runs when it is promoted", async () => {
+test("an older build on its own port is reported, and takes new runs when it is promoted", async () => {
   await kill(await work(old, "1"));
   const bad = await work(young, "2");
   const back = await work(old, "1");
@@ -95,7 +95,7 @@ test("a run waits for its build while another has its port", async () => {
   expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 4", old.name], inDoubtMicros: 0 });
 }, 300_000);
 
-test("a run whose build is gone waits, and moves to a compatible one without repeating a step", async () => {
+test("a run with a missing build waits, and moves to a compatible one without repeating a step", async () => {
   const gone = await work(old, "1");
   const run = await startWaiting("clerk");
   expect(await run.obstacle()).toBeNull();
@@ -116,7 +116,7 @@ test("a run whose build is gone waits, and moves to a compatible one without rep
   expect(asked).toBe(2);
 }, 300_000);
 
-test("the terms of a helper are no part of its boss's journal", async () => {
+test("the terms of a child are no part of its parent's journal", async () => {
   const gone = await work(old, "1");
   const run = await start("boss");
   // A waiting parent may still wait for its child, whose question a kill would lose.

@@ -125,7 +125,7 @@ test("failures that are billed count, each of them", async () => {
   expect(meter.tokens).toBeLessThanOrEqual(300);
 });
 
-test("what a judge asks, and a form that is asked for again, count", async () => {
+test("a judge's call and a repair call are counted", async () => {
   const meter = new Meter();
   const model = saying(meter, "no json");
   const guardrails = [judge({ question: "bad?", model, on: ["input", "output"] })];
@@ -146,7 +146,7 @@ test("what a judge asks, and a form that is asked for again, count", async () =>
 
 const short = [ChatMessage.user("x".repeat(200))];
 
-test("25 calls of a layer at once share what is left; after the run there is nothing", async () => {
+test("25 concurrent calls of a layer share the budget; after the run no call is made", async () => {
   const meter = new Meter();
   let kept: StepScope | undefined;
   const greedy: ChatMiddleware = {

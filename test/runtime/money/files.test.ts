@@ -36,7 +36,7 @@ async function look(more: Partial<Model>, maxTokens: number, content: readonly C
   return { calls, error, tokens: usage.input + usage.output };
 }
 
-test("a picture whose tokens have a known bound is sent under a cap, which holds", async () => {
+test("a picture with a known token bound is sent under a cap, and the cap holds", async () => {
   const { calls, tokens } = await look({ provider: "anthropic.messages" }, 12_000);
   expect(calls).toBe(2);
   expect(tokens).toBeLessThanOrEqual(12_000);
