@@ -40,7 +40,7 @@ const worker: Agent = {
   },
 };
 
-test("8.8 a copy may call all tools, or those that are named, and so may its own copies, whatever they ask for", async () => {
+test("8.8 a copy may call all tools or the named ones, and its own copies may call no more", async () => {
   await using runtime = createRuntime({ agents: [worker] });
   const run = await runtime.start(worker, "boss");
   expect(await run.result()).toMatchObject({ status: "completed" });

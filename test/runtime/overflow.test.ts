@@ -156,7 +156,7 @@ describe.each([
   });
 
   test.each<HistoryRetention>(["none", "run"])(
-    "a run whose content is not kept (%s) sums up what it has in memory",
+    "a run with non-permanent content (%s) summarizes its messages in memory",
     async (retention) => {
       const shapes = [];
       for (const fuzz of [false, true]) {

@@ -26,7 +26,7 @@ async function collect(events: AsyncIterable<NumberedEvent>): Promise<readonly N
   return all;
 }
 
-test("what happened in a tree is in the store, in order, once, and a reader ends with the tree", async () => {
+test("the store has a tree's events in order, once, and a reader ends with the tree", async () => {
   const store = memoryStore();
   await using runtime = createRuntime({ agents: [boss, helper], store });
   const run = await runtime.start(boss, "go", { user: "ada", tenant: "acme" });
@@ -38,7 +38,7 @@ test("what happened in a tree is in the store, in order, once, and a reader ends
   expect(runtime.lagMs).toBeGreaterThanOrEqual(0);
 });
 
-test("runs are listed as they stand, newest first, by tenant and filter", async () => {
+test("runs are listed with their current state, newest first, by tenant and filter", async () => {
   await using runtime = createRuntime({ agents: [boss, helper], store: memoryStore() });
   const run = await runtime.start(boss, "go", { tenant: "acme", user: "ada", session: "talk" });
   const { costMicros } = await run.result();
@@ -100,7 +100,7 @@ test("a store that is behind shows the same order, later", async () => {
   expect(events.at(-1)).toMatchObject({ type: "run.end", runId: run.runId });
 });
 
-test("lists and the audit say what is missing without a store", async () => {
+test("lists and the audit require a store, and the error names it", async () => {
   await using runtime = new Runtime({ agents: [boss, helper], engine: local() });
   expect(() => runtime.runs.list()).toThrow("lists need a store");
   expect(() => runtime.audit.read()).toThrow("the audit needs a store");

@@ -81,7 +81,7 @@ test("messages that could not be written are written by the next step", async ()
   expect(await texts(stored)).toEqual(["one", "two"]);
 });
 
-test("a turn that is not in the store as it was said is not called saved, and written again", async () => {
+test("a turn that differs from its stored form is not reported as saved, and is written again", async () => {
   const { run, stored } = setUp();
   run.append(ChatMessage.user("one"), undefined);
   await run.flush();

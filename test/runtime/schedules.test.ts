@@ -116,7 +116,7 @@ test("a start that fails for now is tried again, and starts one tree", async () 
   expect([...trees.values()]).toEqual(["01:00 -"]);
 });
 
-test("a start whose answer is lost is tried again, and the tree is the same", async () => {
+test("a start with a lost answer is repeated, and the tree is the same", async () => {
   const { agent, trees } = noting();
   let losses = 2;
   const wrap = (inner: Engine): Engine =>

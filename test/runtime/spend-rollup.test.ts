@@ -201,7 +201,7 @@ const lostCall = (seq: number, attempt: string): readonly NumberedEvent[] => {
   ];
 };
 
-test("a call whose step begins again, or whose run ends, is in doubt at its ceiling", () => {
+test("a call is in doubt at its ceiling if its step begins again or its run ends", () => {
   const twice = [...lostCall(1, "a"), ...lostCall(3, "b")];
   const open = foldSpend(noSpend(null), twice);
   expect(open.calls.map(({ attempt, state }) => [attempt, state])).toEqual([

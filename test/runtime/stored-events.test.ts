@@ -46,7 +46,7 @@ test("a subscriber asks a tree whether it has ended only when it may have", asyn
   expect(again).toEqual([types.length]);
 });
 
-test("what a tree tells after the end of its last run is not missed", async () => {
+test("a reader gets the events after the end of a tree's last run", async () => {
   const { runtime } = watchedRuntime();
   await using _ = runtime;
   const run = await runtime.start(counter, "count");

@@ -113,7 +113,7 @@ test("no step waits for a question that is lost, and an answer counts for less t
   expect(cache.find(lost, subject)).toBeInstanceOf(Promise);
 });
 
-test("what is disabled is listed and audited, with who did it", async () => {
+test("disabled agents and tenants are listed and audited, with the actor", async () => {
   const agent = agentOf("writer", async () => null);
   await using runtime = new Runtime({ agents: [agent], engine: local(), store: memoryStore() });
   const { switches, audit } = runtime;

@@ -108,7 +108,7 @@ test("3.3 a budget that is set reaches a tree that is open, and its next call, w
   expect(model.bill).toHaveLength(2);
 });
 
-test("9.3 who set or removed a budget is in the tenant's audit, and in no other's", async () => {
+test("9.3 the tenant's audit, and no other, names the actor that set or removed a budget", async () => {
   await using runtime = new Runtime({ agents: [], engine: local(), store: memoryStore() });
   const owner = { tenant: "acme", user: "ann" };
   await runtime.tenants.setBudget(owner, { maxCostUsd: 1.5, per: "month" }, { by: "key-1" });

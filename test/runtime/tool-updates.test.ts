@@ -17,7 +17,7 @@ function updatesOf({ isOpen = true } = {}) {
   return { told, clock, updates: new ToolUpdates({ feed, clock, tool: "read", callId: "c1" }) };
 }
 
-test("of updates that come close together the newest is told, ten a second at most", async () => {
+test("close updates are merged into the newest, at most ten a second", async () => {
   const { told, clock, updates } = updatesOf();
   for (let ms = 0; ms < 1_000; ms += 1) {
     updates.update(ms);

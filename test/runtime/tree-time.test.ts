@@ -53,7 +53,7 @@ const eventsOf = async (run: RunHandle): Promise<readonly NumberedEvent[]> => {
   return events;
 };
 
-test("4.3 a caller whose clock is a day ahead, or behind, ends no deadline and stamps no event", async () => {
+test("4.3 a caller with a clock a day ahead or behind ends no deadline and stamps no event", async () => {
   await openTree(async ({ run, clock, nudge }) => {
     const now = clock.now();
     await nudge(now + day);

@@ -217,7 +217,7 @@ const places = (["memory", "sqlite"] as const).flatMap((store) =>
 const cases = Object.keys(ends).flatMap((name) => [[name, "look"] as const, [name, "mail"] as const]);
 
 describe.each(places)("$store, $shown", ({ store, replayed }) => {
-  test.each(cases)("8.1 %s after a %s leaves what the rules say", async (name, first) => {
+  test.each(cases)("8.1 %s after a %s leaves the entries of the rules", async (name, first) => {
     const { does, options = {}, cancel, ends: expected, leaves, told } = ends[name] ?? fail();
     const model = new EndingModel(does);
     const begun = agent({ name: "lead", model, tools, permissions: "allow-all" });

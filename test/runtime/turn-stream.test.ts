@@ -39,7 +39,7 @@ test("the pieces of a turn that is over can still be read", async () => {
   expect((await readAll(stream)).map(({ text }) => text).join("")).toBe("1: one");
 });
 
-test("a stream leaves out what children say", async () => {
+test("a stream leaves out the text of children", async () => {
   const child = agent({ name: "child", model: counter });
   const asking: Agent = {
     id: AgentId.of("lead"),

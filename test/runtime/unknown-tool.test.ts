@@ -23,7 +23,7 @@ function losing(): Engine {
   return { ...engine, define };
 }
 
-test("a tool call whose outcome stays unknown is no longer listed as open", async () => {
+test("a tool call with an unknown outcome is no longer listed as open", async () => {
   const mail = tool({
     name: "mail",
     description: "Sends",

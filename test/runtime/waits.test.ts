@@ -14,7 +14,7 @@ test("a wait that begins after all waits have ended ends at once, whatever was k
   expect(waits.size).toBe(0);
 });
 
-test("what was kept is listed in the order of its arrival, key by key", async () => {
+test("waiting values are listed in the order of their arrival, key by key", async () => {
   const waits = new Waits();
   waits.arrive("signal/b", 1);
   waits.arrive("signal/a", 2);

@@ -12,7 +12,7 @@ const speaker = (text: string): Model => ({
   },
 });
 
-test("those who watch a conversation are shown the answers, not the words of judges and summaries", async () => {
+test("watchers of a conversation see the answers, not the text of judges and summaries", async () => {
   let judged = 0;
   const judging: Guardrail = {
     name: "judging",

@@ -18,7 +18,7 @@ function ahead(ms: number): Engine {
 
 const agentOf = (run: Agent["run"]): Agent => ({ id: AgentId.of("worker"), run });
 
-test("4.7 a worker whose clock is ahead does not end a run before its deadline", async () => {
+test("4.7 a worker with a clock ahead does not end a run before its deadline", async () => {
   const made: number[] = [];
   const agent = agentOf(async (ctx) => {
     for (const number of [1, 2, 3]) await ctx.step("work", () => void made.push(number), { input: number });
@@ -30,7 +30,7 @@ test("4.7 a worker whose clock is ahead does not end a run before its deadline",
   expect(made).toEqual([1, 2, 3]);
 });
 
-test("4.7 a worker whose clock is behind does not let a run go on after its deadline", async () => {
+test("4.7 a worker with a clock behind does not let a run continue after its deadline", async () => {
   const agent = agentOf((ctx) => ctx.waitFor("never"));
   await using runtime = new Runtime({ agents: [agent], engine: ahead(-hourMs) });
   const run = await runtime.start(agent, "go", { deadlineS: 0.1 });

@@ -44,7 +44,7 @@ const isNamed = (text: string, character: string): boolean => {
   );
 };
 
-test("every one of these characters is named wherever an approver could meet it", () => {
+test("each of these characters is named in every place that an approver sees", () => {
   expect(new Set(spoofing).size).toBeGreaterThanOrEqual(50);
   for (const character of spoofing) {
     const text = `pay ACME${character}LIVE`;

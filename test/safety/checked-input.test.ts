@@ -117,7 +117,7 @@ function counter(): () => string {
 
 const ways = kinds.flatMap((kind) => (["allow", "ask"] as const).map((verdict) => ({ kind, verdict })));
 
-test.each(copied)("%s is read once: what was checked is what is executed", async (_, make) => {
+test.each(copied)("%s is read once: the checked value is executed", async (_, make) => {
   for (const { kind, verdict } of ways) {
     const { seen } = await observe(make(counter()), kind, verdict);
     const observers = new Set(seen.map(({ by }) => by));

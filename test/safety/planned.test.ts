@@ -76,7 +76,7 @@ test("a plan is a list of known tools, within its limit", async () => {
   expect(left).toEqual([]);
 });
 
-test("the model that plans never sees what quarantined tools return, and its calls get the values", async () => {
+test("the planning model never sees results of quarantined tools, and its calls get the values", async () => {
   const canary = "canary-8812";
   const left: string[] = [];
   const shown: string[] = [];

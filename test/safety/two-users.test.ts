@@ -135,7 +135,7 @@ test("two users of a tenant, 1,400 interleaved calls: neither sees anything of t
   });
 }, 300_000);
 
-test("two users of a tenant, 1,000 interleaved turns in sessions of one name: neither is shown a word of the other", async () => {
+test("two users of a tenant, 1,000 interleaved turns in sessions of one name: neither sees content of the other", async () => {
   let seen = 0;
   let crossings = 0;
   const listener = agent({

@@ -27,7 +27,7 @@ test("each partition has a key of its own, and always the same", async () => {
   expect(books.secret).toHaveLength(32);
 });
 
-test("a key of the environment is replaced without losing what the old one sealed", async () => {
+test("a key of the environment is replaced without losing values sealed by the old one", async () => {
   const [first, second, third] = [fresh(), fresh(), fresh()];
   const sealed = (await sealOf({ REEVE_KEY: first })).seal(value);
   const after = await sealOf({ REEVE_KEY: third, REEVE_KEY_PREVIOUS: `${second}, ${first}` });
@@ -37,7 +37,7 @@ test("a key of the environment is replaced without losing what the old one seale
   expect(() => without.open(sealed)).toThrow("unknown-key");
 });
 
-test("what is not a key is refused, without repeating it", () => {
+test("an invalid key is refused, and the error does not contain it", () => {
   expect(() => environmentKeys({})).toThrow("REEVE_KEY is not a key");
   expect(() => environmentKeys({ REEVE_KEY: "hunter2" })).toThrow(/^(?!.*hunter2).*REEVE_KEY is not a key/);
   expect(() => environmentKeys({ REEVE_KEY: fresh(), REEVE_KEY_PREVIOUS: "x" })).toThrow(
@@ -59,7 +59,7 @@ test("a key file leaves the folder of others alone", async () => {
   await expect(stat(join(folder, ".gitignore"))).rejects.toThrow("ENOENT");
 });
 
-test("a new key at the top of the file seals, and those below still open", async () => {
+test("a new key at the top of the file seals, and the keys below still open", async () => {
   const path = join(folder, "rotated");
   const before = AesSeal.of("a/books", await keyFile({ path }).of("a/books"));
   const sealed = before.seal(value);
@@ -78,7 +78,7 @@ test("a file without a key is refused, and read again once it has one", async ()
   await expect(keys.of("a/books")).resolves.toHaveLength(1);
 });
 
-test("production without a key is refused with what to do", () => {
+test("production without a key is refused with the remedy", () => {
   expect(() => defaultKeys({ NODE_ENV: "production" })).toThrow("openssl rand -base64 32");
   expect(() => defaultKeys({ NODE_ENV: "production", REEVE_KEY: fresh() })).not.toThrow();
 });

@@ -10,7 +10,7 @@ const text = (seal: AesSeal, sealed: Uint8Array): string => Buffer.from(seal.ope
 const nonceOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(5, 17)).toString("hex");
 const bytes = (value: string): Buffer => Buffer.from(value);
 
-test("what was sealed opens, is not readable and never looks the same twice", () => {
+test("a sealed value opens, is not readable and never looks the same twice", () => {
   const seal = AesSeal.of("acme/books", [old]);
   const sealed = seal.seal(bytes("a secret"));
   expect(text(seal, sealed)).toBe("a secret");

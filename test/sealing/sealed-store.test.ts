@@ -36,7 +36,7 @@ async function look(name: string, wrap: (store: Store) => Store): Promise<readon
   return [...found, ...(await readable(join(folder, name), words))];
 }
 
-test("without a seal the words stand in the files of SQLite, with one they do not", async () => {
+test("without a seal the files of SQLite contain the content, with one they do not", async () => {
   const all = [
     "answer",
     "argument",
@@ -61,7 +61,7 @@ test("without a seal the words stand in the files of SQLite, with one they do no
   expect(await look("sealed", (plain) => sealedStore(plain, keys))).toEqual([]);
 });
 
-test("another key, another place and plain words in the database are noticed", async () => {
+test("another key, another place and plain text in the database are detected", async () => {
   const path = join(folder, "forged.db");
   const plain = await sqliteStore({ path });
   const sealed = sealedStore(plain, keys);
@@ -141,7 +141,7 @@ test("a cached answer ends with the key of its tree or tenant, whatever rows are
   await plain[Symbol.asyncDispose]();
 });
 
-test("a cached answer cannot be given to another question, nor made to live longer", async () => {
+test("a cached answer cannot be moved to another question or made to live longer", async () => {
   const path = join(folder, "moved.db");
   const plain = await sqliteStore({ path });
   const { cache } = sealedStore(plain, keys);

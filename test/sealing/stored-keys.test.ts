@@ -60,7 +60,7 @@ test("once its key is destroyed only lasting values can be opened, by every call
   await expect(keys.of("acme/other")).resolves.toHaveLength(2);
 });
 
-test("what lasts of one tree is nothing to another, and goes with the key of its tenant", async () => {
+test("lasting values of one tree do not open for another, and are erased with the tenant's key", async () => {
   const store = memoryStore();
   const keys = storedKeys(store.keys, wrapping);
   const kept = AesSeal.of("acme/books", await keys.of("acme/books")).lasting.seal(Buffer.from("stays"));

@@ -85,7 +85,7 @@ test("the history is the messages of the page: ids of answers, order, pages", as
   expect((await estate.get("/chat/nobody/mill/messages")).status).toBe(404);
 });
 
-test("tools of an answer are in the history, with what they were given and said", async () => {
+test("the history has the tools of an answer, with their arguments and results", async () => {
   const look = tool({
     name: "look",
     description: "Look it up",
@@ -148,7 +148,7 @@ test("another answer takes the place of the first, also after a reload, and agai
   expect(texts(await history(estate, "parrot"))).toEqual(texts(loaded.messages));
 });
 
-test("another answer to an earlier message: what came after it is no longer part of the chat", async () => {
+test("another answer to an earlier message removes the later messages from the chat", async () => {
   const estate = await open(parrot());
   const chat = chatIn(estate, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
@@ -220,7 +220,7 @@ test("a turn that failed leaves no trace, and neither does its failure when it i
   expect(texts(await history(estate, "parrot"))).toEqual(texts(chat.messages));
 });
 
-test("what another window has left behind can be gone on with", async () => {
+test("a branch that another window has left can be continued", async () => {
   const estate = await open(parrot());
   const chat = chatIn(estate, "parrot");
   await chat.sendMessage({ text: "one" });

@@ -207,7 +207,7 @@ test("a connection that drops is taken up again: the answer is there once, and w
   expect([again.status, again.messages.length]).toEqual(["ready", 2]);
 });
 
-test("who comes again while a later step is answered hears that from its beginning, too", async () => {
+test("a client that reconnects during a later step gets that step from its beginning, too", async () => {
   const { model: talks, next } = talker(["in ", "1287"]);
   const looks = scriptedModel([call("look", { question: "mill" })]);
   const model: Model = {
@@ -227,7 +227,7 @@ test("who comes again while a later step is answered hears that from its beginni
   expect(again.shown).toEqual(chat.shown);
 });
 
-test("who comes again after the answer was given gets all of it, in the same message", async () => {
+test("a client that reconnects after the answer gets all of it, in the same message", async () => {
   const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
   const estate = await estateOf(agent({ name: "talker", model }));
   const chat = admin(estate, "talker", { id: "mill" });
@@ -248,7 +248,7 @@ test("who comes again after the answer was given gets all of it, in the same mes
   ]);
 });
 
-test("an answer whose words are gone is not told again: who has it, keeps it", async () => {
+test("an erased answer is not sent again: a client that has it keeps it", async () => {
   const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1287")]), retention: "none" });
   const runtime = createRuntime({ agents: [quiet], store: memoryStore(), eraseAfterS: 0.1 });
   const estate = await Estate.open({ runtime });
@@ -261,7 +261,7 @@ test("an answer whose words are gone is not told again: who has it, keeps it", a
   expect([chat.status, chat.shown.text]).toEqual(["ready", "in 1287"]);
 });
 
-test("who comes again to a question finds it, and can answer it", async () => {
+test("a client that reconnects to a question gets it, and can answer it", async () => {
   const estate = await estateOf(steward());
   const first = admin(estate, "steward", { id: "field" });
   await first.sendMessage({ text: "Sell it" });

@@ -105,7 +105,7 @@ test("a turn follows an earlier entry, and so does the next one after navigate; 
   expect([nowhere.status, codeOf(nowhere)]).toEqual([400, "invalid-request"]);
 });
 
-test("a fork goes on by itself; a deleted conversation is gone", async () => {
+test("a fork continues by itself; a deleted conversation is not found", async () => {
   const estate = await open();
   await estate.post("/sessions", { agent: "memory", id: "talk" });
   await say(estate, "talk", "one");

@@ -49,7 +49,7 @@ test("a fault needs the scope admin, a name of this machine and the page's own o
   ).toBe(202);
 });
 
-test("the page is told the first task, and why the newest code does not load", async () => {
+test("the page gets the first task, and the load error of the newest code", async () => {
   const dev = devTools();
   const estate = closing(await Estate.open({ dev }));
   expect((await estate.get("/me")).json).toMatchObject({ dev: { example: "Report on heat pumps" } });

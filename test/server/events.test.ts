@@ -135,7 +135,7 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
 });
 
-test("many who watch a tree cost the store no more than one", async () => {
+test("many watchers of a tree cost the store no more than one", async () => {
   let reads = 0;
   const store = memoryStore();
   const { events: kept } = store;
@@ -178,7 +178,7 @@ test("a silent stream shows that it lives", async () => {
   stream.destroy();
 });
 
-test("of many fetches at once as many as there are places get one; a stream that has told all gives its place back", async () => {
+test("concurrent fetches get at most the available places; a finished stream returns its place", async () => {
   const estate = await estateOf({ limits: { subscribersPerKey: 10, stallS: 2 } });
   await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const statuses = async (): Promise<readonly number[]> => {
@@ -202,7 +202,7 @@ test("of many fetches at once as many as there are places get one; a stream that
       .toBe(200);
 });
 
-test("who leaves gives its place back, also while nothing happens", async () => {
+test("a client that leaves returns its place, even while no event arrives", async () => {
   const estate = await estateOf({ limits: { subscribersPerKey: 1 } });
   await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const first = await watch(estate, "/runs/silence/events");

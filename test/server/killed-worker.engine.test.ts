@@ -39,7 +39,7 @@ async function serve(port: number, path: string, how: "stops" | "goes on"): Prom
 const numbered = (messages: readonly Message[]): readonly Message[] =>
   messages.filter(({ id }) => id !== null);
 
-test("a worker is killed while two watch, one of them over a connection that breaks: neither misses or doubles anything", async () => {
+test("a worker is killed during two watches, one over a breaking connection: neither misses or doubles an event", async () => {
   const path = join(folder, "store.sqlite");
   const port = await freePort();
   const engine = restate({ ingress: server.ingress, admin: server.admin, log: () => undefined });

@@ -61,7 +61,7 @@ const lastOf = async (estate: Estate, id: string): Promise<number> => {
   return last;
 };
 
-test("one stream tells of runs that changed, of approvals that wait, and of the trees it is told to watch", async () => {
+test("one stream has changed runs, waiting approvals, and the trees it watches", async () => {
   const estate = closing(await Estate.open());
   const { stream, id } = await openLive(estate);
   await stream.until(has("approvals"));

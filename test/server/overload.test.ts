@@ -118,7 +118,7 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
   return { store: Object.assign(Object.create(store), { events, runs }), hear: () => listens.resolve() };
 }
 
-test("what was accepted counts until the store has heard of it: how far it is behind limits what is begun", async () => {
+test("accepted starts count until they are stored: the store's lag limits new starts", async () => {
   const { store, hear } = deafStore();
   const runtime = createRuntime({ agents: [steward()], store });
   const estate = await Estate.open({ runtime, limits: { starts: 1 } });
@@ -170,7 +170,7 @@ async function beginning({ url, keys }: Estate): Promise<Socket> {
   return socket;
 }
 
-test("who is refused need not send the rest, and who goes away in the middle gives its place back", async () => {
+test("a refused client need not send the rest, and a client that leaves midway returns its place", async () => {
   const noted: unknown[] = [];
   const estate = await Estate.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
   closing(estate);

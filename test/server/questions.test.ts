@@ -24,26 +24,29 @@ const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)]
 test.each<[string, Json, Json, Json]>([
   ["ask_human", { question: "When?", choices: ["Monday", "Friday"] }, "Sunday", "Friday"],
   ["order", {}, { street: "" }, { street: "Mill Lane" }],
-])("a question of %s is answered once, by who may, with what fits it", async (name, input, wrong, right) => {
-  const model = scriptedModel([call(name, input), say("done")]);
-  const lead = agent({ name: "lead", model, tools: [askHuman(), order] });
-  const estate = closing(await Estate.open({ agents: [lead] }));
-  await estate.post("/runs", { agent: "lead", input: "go", id: "t1" });
-  const question = async () => (await estate.runtime.approvals.ofTree("t1", { tenant: "acme" }))[0];
-  await expect.poll(question).toMatchObject({ tool: name, asks: true });
-  const { id, hash } = (await question()) ?? { id: "", hash: "" };
-  const { acme, rival } = estate.keys;
-  const answer = (given: Json, key: string, seen = hash): Promise<Reply> =>
-    estate.post(`/approvals/${encodeURIComponent(id)}/edit`, { arguments: given, hash: seen }, { key });
+])(
+  "a question of %s is answered once, by an allowed key, with a fitting answer",
+  async (name, input, wrong, right) => {
+    const model = scriptedModel([call(name, input), say("done")]);
+    const lead = agent({ name: "lead", model, tools: [askHuman(), order] });
+    const estate = closing(await Estate.open({ agents: [lead] }));
+    await estate.post("/runs", { agent: "lead", input: "go", id: "t1" });
+    const question = async () => (await estate.runtime.approvals.ofTree("t1", { tenant: "acme" }))[0];
+    await expect.poll(question).toMatchObject({ tool: name, asks: true });
+    const { id, hash } = (await question()) ?? { id: "", hash: "" };
+    const { acme, rival } = estate.keys;
+    const answer = (given: Json, key: string, seen = hash): Promise<Reply> =>
+      estate.post(`/approvals/${encodeURIComponent(id)}/edit`, { arguments: given, hash: seen }, { key });
 
-  expect((await answer(right, rival.approve)).status).toBe(404);
-  expect((await answer(right, acme.run)).status).toBe(403);
-  expect(told(await answer(wrong, acme.approve))).toEqual([409, "approval-refused"]);
-  expect(told(await answer(right, acme.approve, "another"))).toEqual([409, "approval-refused"]);
-  expect((await answer(right, acme.approve)).status).toBe(200);
-  expect(told(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
-  await estate.runtime.run("t1", { tenant: "acme" }).result();
-  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
-    typeof right === "string" ? right : "Mill Lane",
-  );
-});
+    expect((await answer(right, rival.approve)).status).toBe(404);
+    expect((await answer(right, acme.run)).status).toBe(403);
+    expect(told(await answer(wrong, acme.approve))).toEqual([409, "approval-refused"]);
+    expect(told(await answer(right, acme.approve, "another"))).toEqual([409, "approval-refused"]);
+    expect((await answer(right, acme.approve)).status).toBe(200);
+    expect(told(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
+    await estate.runtime.run("t1", { tenant: "acme" }).result();
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
+      typeof right === "string" ? right : "Mill Lane",
+    );
+  },
+);

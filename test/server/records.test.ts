@@ -126,7 +126,7 @@ const clerk = (
     budget: { maxCostUsd: 1 },
   });
 
-test("an agent is told with its tools, limits and layers, its instructions only to keys with content", async () => {
+test("an agent is shown with its tools, limits and layers, and its instructions only to keys with content", async () => {
   const estate = closing(await Estate.open({ agents: [clerk()] }));
   const { acme } = estate.keys;
   const recordFor = async (key: string): Promise<JsonObject> => {
@@ -161,7 +161,7 @@ test("an agent is told with its tools, limits and layers, its instructions only 
   expect(await recordFor(acme.read)).not.toHaveProperty("instructions");
 });
 
-test("a question tells the tree's name, the runs above it and who brought the content that meets", async () => {
+test("a question has the tree's name, the runs above it and the sources of its labels", async () => {
   const lead = agent({
     name: "lead",
     model: scriptedModel([call("ask_clerk", { task: "write" }), say("done")], { price }),
@@ -186,7 +186,7 @@ test("a question tells the tree's name, the runs above it and who brought the co
   expect(await listed("agent=lead")).toEqual([]);
 });
 
-test("a decision that comes too late is told the decision that counts", async () => {
+test("a late decision gets the decision that counts", async () => {
   const estate = closing(await Estate.open());
   const { acme } = estate.keys;
   await estate.post("/runs", { agent: "steward", input: "sell", id: "t1" });

@@ -182,7 +182,7 @@ test("the document describes every route that is there, and no other", async () 
   expect(described.toSorted()).toEqual(there.toSorted());
 });
 
-test("an address that there is not is not found, for those who may ask", async () => {
+test("an unknown address is not found, for allowed callers", async () => {
   expect((await estate.get("/nothing")).status).toBe(404);
   expect((await ask(`${estate.url}/nothing`, "GET")).status).toBe(401);
   expect((await ask(`${estate.url}/runs`, "DELETE", { key: estate.keys.acme.admin })).status).toBe(404);

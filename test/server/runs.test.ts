@@ -26,7 +26,7 @@ async function end(estate: Estate, id: string): Promise<void> {
   await estate.runtime.run(id, { tenant: "acme" }).result();
 }
 
-test("agents are listed with what they may do, without their instructions", async () => {
+test("agents are listed with their tools and limits, without their instructions", async () => {
   const estate = await estateOf();
   const version: unknown = expect.stringMatching(/^auto-/);
   const nothing = { version, team: [], budget: null, retention: null, guardrails: [], middleware: [] };
@@ -89,7 +89,7 @@ test("runs are filtered and come in pages", async () => {
     expect(told(await estate.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
 });
 
-test("what a tree holds reserved and has spent is told while it runs and afterwards", async () => {
+test("a tree's reservations and spend are shown while it runs and afterwards", async () => {
   const model = heldModel({ price: { input: 1_000_000, output: 2_000_000 } });
   const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
   await estate.post("/runs", { agent: "thinker", input: "think", id: "thought", budget: { maxCostUsd: 1 } });
@@ -118,7 +118,7 @@ test("what a tree holds reserved and has spent is told while it runs and afterwa
   expect((await estate.get("/runs/thought/result")).json).toMatchObject({ output: "done", costMicros: 20 });
 });
 
-test("a run can be held, released, raised, told things and stopped", async () => {
+test("a run can be held, released, raised, steered and stopped", async () => {
   const model = heldModel();
   const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
   await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
@@ -207,7 +207,7 @@ test.each([
   ["approve", {}, "sold north"],
   ["edit", { arguments: { field: "south" } }, "sold south"],
   ["deny", { reason: "not that one" }, "not that one"],
-] as const)("a call is answered once, by who holds the key: %s", async (verb, body, heard) => {
+] as const)("a call is answered once, by the holder of the key: %s", async (verb, body, heard) => {
   const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
   const estate = await estateOf({ agents: [steward(model)] });
   const id = await asking(estate);
@@ -248,7 +248,7 @@ test("conversations are listed and read", async () => {
   expect((await estate.get(`${path}?user=ann&after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
 });
 
-test("every run of a tree is shown to who has its id", async () => {
+test("every run of a tree is shown to a caller with its id", async () => {
   const estate = await estateOf();
   await estate.post("/runs", start);
   await expect
@@ -256,7 +256,7 @@ test("every run of a tree is shown to who has its id", async () => {
     .toMatchObject({ treeId: "counting", items: [{ runId: "counting~0", agentId: "counter" }] });
 });
 
-test("the audit reports who decided, and whether it was changed", async () => {
+test("the audit reports the actor of each decision, and whether the audit was changed", async () => {
   const estate = await estateOf();
   const id = await asking(estate);
   const key = estate.keys.acme.approve;

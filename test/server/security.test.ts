@@ -116,7 +116,7 @@ test("a body that is too large is refused, whether it says so or not", async () 
   await once(socket.resume(), "close");
 });
 
-test("what is not JSON is refused, and so is a form that a page could send", async () => {
+test("a body that is not JSON is refused, and so is a form that a page could send", async () => {
   const estate = await estateOf();
   const key = estate.keys.acme.admin;
   const post = (body: string, type: string): Promise<Reply> =>
@@ -145,7 +145,7 @@ test("a number that could not be kept exactly is refused, and the same digits as
 
 const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
-test("a body that is nested too deep is refused, wherever it is", async () => {
+test("a body that is nested too deep is refused, at any position", async () => {
   const estate = await estateOf();
   const start = (levels: number): Promise<Reply> => {
     const body = `{"agent":"steward","input":"sell","metadata":{"deep":${nested(levels)}}}`;
@@ -177,7 +177,7 @@ test("a body with too many keys is refused, whether they are in one object or in
   }
 });
 
-test("a key is good until it expires, and what is kept of it is not the key", async () => {
+test("a key is valid until it expires, and its record does not contain it", async () => {
   const clock = manualClock(1_000);
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: 2_000 });
   const [, , ...secret] = key.split("_"); // which may hold a "_" of its own
@@ -206,7 +206,7 @@ test("keys in a store are good until they are revoked", async () => {
   expect(await auth.authenticate(key)).toBeNull();
 });
 
-test("who asks too often is told when to come again, others are not disturbed", async () => {
+test("a client over its rate gets a retry time, and other clients are not affected", async () => {
   const clock = manualClock(1_000);
   const estate = await estateOf({ clock, limits: { requestsPerMinute: 3 } });
   for (let n = 0; n < 3; n += 1) expect((await estate.get("/agents")).status).toBe(200);
@@ -244,7 +244,7 @@ test("a request that dawdles is ended", async () => {
   }
 });
 
-test("every answer forbids what pages could do with it", async () => {
+test("every response has headers that restrict pages", async () => {
   const estate = await estateOf();
   const answers = [
     await estate.get("/agents"),
@@ -267,7 +267,7 @@ test("every answer forbids what pages could do with it", async () => {
 
 const noteOf = z.object({ error: z.object({ code: z.string(), message: z.string(), noted: z.string() }) });
 
-test("what goes wrong here is told to us, and the caller gets a name for it", async () => {
+test("an internal error is logged, and the caller gets its id", async () => {
   const noted: (readonly [unknown, string])[] = [];
   const lost = new Error("the disk at /secret/path is full");
   const auth = { authenticate: () => Promise.reject(lost) };

@@ -104,7 +104,7 @@ test("a key of one user sees the money of that user alone", async () => {
   expect(codeOf(await estate.get("/spend?user=bob", { key: ann.key }))).toBe("forbidden");
 });
 
-test("a call in doubt is listed with its price, settled by an administrator, and then gone", async () => {
+test("a call in doubt is listed with its price, settled by an administrator, and then removed", async () => {
   const model = heldModel({ id: "silent", price });
   const silent = agent({ name: "silent", description: "Waits", model, maxOutputTokens: 100 });
   const estate = await estateOf([silent]);
@@ -137,7 +137,7 @@ test("a call in doubt is listed with its price, settled by an administrator, and
   });
 });
 
-test("the account of the tenant shows its budget, what is lent, and the spend of today", async () => {
+test("the account of the tenant shows its budget, its leases, and the spend of today", async () => {
   const estate = await estateOf([talker("lead")]);
   await estate.post("/budget", { maxCostUsd: 2, per: "day" });
   const cost = await run(estate, "lead");
@@ -150,7 +150,7 @@ test("the account of the tenant shows its budget, what is lent, and the spend of
   });
 });
 
-test("trees are found by id, name and cost, and a filter that no index serves is refused with words", async () => {
+test("trees are found by id, name and cost, and a filter without an index is refused with a message", async () => {
   const estate = await estateOf([talker("lead")]);
   await run(estate, "lead", { id: "alpha", name: "Quarterly report" });
   await run(estate, "lead", { id: "beta" });

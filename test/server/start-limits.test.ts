@@ -104,7 +104,7 @@ test.each([
   [{ deadlineS: 61 }, "budget.deadlineS must be at most 60 with this key, got 61"],
   [{ priority: "normal" }, "priority must be at most low with this key, got normal"],
   [{ spawn: { maxAgents: 6 } }, "spawn.maxAgents must be at most 5 with this key, got 6"],
-])("%j is refused, with what is allowed", async (body, message) => {
+])("%j is refused, with the allowed values", async (body, message) => {
   const { estate, start } = await open({ limits });
   await using _ = estate;
   const reply = await start(body);

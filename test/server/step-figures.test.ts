@@ -61,7 +61,7 @@ interface LogPage {
 
 const steps = (path: string): string => `/runs/t~0/steps/${path}`;
 
-test("a step that is compared with another leaves out what both have, and has what was replaced", async () => {
+test("a comparison of two steps leaves out their common parts, and has the replaced parts", async () => {
   const { json } = await estate.get(steps("t~0:model:3?diff=t~0:model:1"), { key: estate.keys.acme.content });
   const { prompt, replaced } = Json.as<Readonly<Record<string, readonly ShownPart[]>>>(json);
   expect(prompt?.map(({ role, same = false, content }) => [role, same, content !== null])).toEqual([
@@ -118,7 +118,7 @@ test("the figures of a step have its bill by line and its parts, and no content"
   expect(text).not.toMatch(/secret|hash|"content":(?!"recorded")/i);
 });
 
-test("the sum of a bill is what the tree has booked", async () => {
+test("the sum of a bill equals the tree's booked cost", async () => {
   const key = estate.keys.acme.read;
   const { json } = await estate.get("/runs/t/log?type=budget.settled", { key });
   expect(json).toMatchObject({ items: [{ costMicros: 3_427 }, { costMicros: 3_427 }] });

@@ -306,7 +306,7 @@ const control = readsFirst.toSorted(
   ([a], [b]) => Number(a.endsWith("cancel")) - Number(b.endsWith("cancel")),
 );
 
-test.each(control)("a user reaches what is their own: %s (%i)", async (name, _, row) => {
+test.each(control)("a user reaches their own data: %s (%i)", async (name, _, row) => {
   const isTenants = row.answer === "tenant";
   const reply = await askRow(name, row, { key: isTenants ? backend.key : ada.key }, ownedBy("u-ada"));
   expect([200, 202, 409]).toContain(reply.status);

@@ -98,7 +98,7 @@ test("a header that names no user is refused", async () => {
   }
 });
 
-test("a filter by user only narrows what a key without a user sees: it needs no further scope", async () => {
+test("a filter by user only narrows the view of a key without a user: it needs no further scope", async () => {
   const { estate, keys } = await open();
   await estate.post("/runs", { ...start, id: "hers" }, { key: keys.ada });
   await estate.post("/runs", { ...start, id: "his" }, { key: keys.bob });
@@ -203,7 +203,7 @@ async function ask(app: ReturnType<typeof serverApp>, user: string, path: string
   return (await app.request(`http://localhost${path}`, { headers })).status;
 }
 
-test("a tree that the store has not heard of is its user's from the first moment, in every process", async () => {
+test("a tree that is not stored yet belongs to its user from the start, in every process", async () => {
   const store = memoryStore();
   // The projector writes runs first, so the store receives nothing.
   const runs = Object.assign(Object.create(store.runs), { put: () => new Promise(() => undefined) });

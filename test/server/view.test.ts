@@ -124,7 +124,7 @@ test("a caller without content is not shown the errors of the program's code", a
   expect((await of(["read"]))[0]?.brokenTools).toEqual([]);
 });
 
-test("a list of trees shows names, caps, agents and who waits for a person, and takes several filters", async () => {
+test("a list of trees shows names, caps, agents and runs that wait for a person, and takes several filters", async () => {
   const estate = closing(await Estate.open());
   const begin = (id: string, more: object): Promise<unknown> =>
     estate.post("/runs", { agent: "steward", input: "sell", id, ...more });

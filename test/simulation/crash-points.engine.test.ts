@@ -71,7 +71,7 @@ afterAll(async () => {
 });
 
 test(
-  "a worker that is killed anywhere changes neither the answer nor the books nor the effects",
+  "a worker killed at any point changes neither the answer nor the ledger nor the effects",
   async () => {
     const kinds = await kindsOfPlaces();
     const step = Math.ceil(kinds.size / mostKinds);

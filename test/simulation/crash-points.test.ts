@@ -18,7 +18,7 @@ describe.each([
   let places = 0;
 
   test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
-    "%s: whatever dies wherever, the answer, the books and the effects are the same",
+    "%s: a crash at any point changes neither the answer nor the ledger nor the effects",
     async (_, scenario) => {
       const undisturbed = await play(scenario);
       const found: Record<string, readonly string[]> = {};

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { World } from "./world.ts";
 
-test("a world that the event loop sets going waits for what is on its way", async () => {
+test("a world driven by the event loop waits for pending work", async () => {
   const world = new World();
   const story = async (): Promise<string> => {
     for (let awaited = 0; awaited < 10; awaited++) await Promise.resolve();

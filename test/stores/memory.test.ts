@@ -33,13 +33,9 @@ test("a call without a tenant does not compile", () => {
   expect(withoutTenant).toBeTypeOf("function");
 });
 
-test(
-  "a back-dated fact never inverts valid time, in whatever order facts are told",
-  { timeout: 120_000 },
-  async () => {
-    await fc.assert(
-      factProperty(async () => store),
-      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300) },
-    );
-  },
-);
+test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
+  await fc.assert(
+    factProperty(async () => store),
+    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300) },
+  );
+});

@@ -55,17 +55,13 @@ test("random operations and crashes leave sessions as plain ones", { timeout: 12
   );
 });
 
-test(
-  "a back-dated fact never inverts valid time, in whatever order facts are told",
-  { timeout: 120_000 },
-  async () => {
-    await using store = await postgresStore({ connectionString });
-    await fc.assert(
-      factProperty(async () => store),
-      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 40) },
-    );
-  },
-);
+test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
+  await using store = await postgresStore({ connectionString });
+  await fc.assert(
+    factProperty(async () => store),
+    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 40) },
+  );
+});
 
 test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
   const total = 10_000;
@@ -90,7 +86,7 @@ test("whatever is done to the rows of an audit is noticed, and where", async () 
   await store[Symbol.asyncDispose]();
 });
 
-test("two processes share a limit: together they get what there is, and no more", async () => {
+test("two processes share a limit: together they get the limit, and no more", async () => {
   const granted = await takeFromLimit({
     store: { postgres: connectionString },
     tenant: "limited",
@@ -99,7 +95,7 @@ test("two processes share a limit: together they get what there is, and no more"
   expect(granted.flat()).toHaveLength(200);
 });
 
-test("a query that forgets its tenant finds nothing, and what it writes for another is refused", async () => {
+test("a query without its tenant finds nothing, and its write for another tenant is refused", async () => {
   const url = await server.database();
   const store = await postgresStore({ connectionString: url });
   await store.events.append(acme, tree, [eventOf(1)]);
@@ -160,7 +156,7 @@ test("money of before the table of sums is in the sums, of each tenant its own",
   expect(sums).toMatchObject([[{ day: 1, settledMicros: 7 }], [{ day: 1, settledMicros: 8 }]]);
 });
 
-test("a role that bypasses row-level security is refused, and told what to do", async () => {
+test("a role that bypasses row-level security is refused with the remedy", async () => {
   const url = connectionString.replace("reeve@", "postgres@");
   await expect(postgresStore({ connectionString: url })).rejects.toThrow("create role reeve login");
 });
@@ -212,7 +208,7 @@ test("a notification says a tree and a sequence, at most 20 times a second, and 
   await store[Symbol.asyncDispose]();
 });
 
-test("a reader is told again after its listening connection was cut, without looking", async () => {
+test("a reader is notified again after its listening connection was cut, without polling", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
@@ -227,7 +223,7 @@ test("a reader is told again after its listening connection was cut, without loo
   await writer[Symbol.asyncDispose]();
 });
 
-test("a writer that closes at once has told of all it wrote", async () => {
+test("a writer that closes at once has sent notifications for all its writes", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
@@ -261,7 +257,7 @@ test("a reader without notifications polls by itself", async () => {
   await reader[Symbol.asyncDispose]();
 });
 
-test("without a seal the words stand in the files of PostgreSQL, with one they do not", async () => {
+test("without a seal the files of PostgreSQL contain the content, with one they do not", async () => {
   const keys = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
   const store = await postgresStore({ connectionString: await server.database() });
   const plain = await speak(store, acme);

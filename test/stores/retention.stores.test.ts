@@ -95,7 +95,7 @@ const isDestroyed = async (store: Store, run: RunHandle): Promise<boolean> =>
   );
 
 test.each(Object.keys(places))(
-  "%s and Restate: when trees are over no word stands readable in any file, and who asks is told what stays",
+  "%s and Restate: after trees end no content is readable in any file, and readers get only lasting data",
   async (name) => {
     const place = await (places[name] ?? expect.unreachable)();
     const port = String(await freePort());

@@ -20,7 +20,7 @@ const queries: readonly (readonly [Pick<SpendQuery, "from" | "to" | "by">, "sums
   [{ from: 48, to: 72, by: ["tree"] }, "trees"],
 ];
 
-test("sums over all trees are read from an index of sums, whose size does not depend on the number of trees", async () => {
+test("sums over all trees are read from an index with a size independent of the number of trees", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-spend-plans-"));
   const path = join(folder, "store.db");
   {

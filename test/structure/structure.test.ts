@@ -86,7 +86,7 @@ test("files that import each other's types are a cycle", () => {
   expect(findCycles(readImports(program))).toEqual([["cycle/one.ts", "cycle/two.ts"]]);
 });
 
-test("a value is followed through objects, results and closures, and what is computed from it is not", () => {
+test("a value is followed through objects, results and closures, and not through computations", () => {
   const { stays, files, returns } = followValue(program, {
     function: "call",
     parameter: "input",

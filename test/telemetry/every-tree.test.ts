@@ -9,7 +9,7 @@ import { recorder } from "./recorder.ts";
 
 const newLead = () => agent({ name: "lead", model: scriptedModel([say("done")]) });
 
-test("a runtime with telemetry makes a trace of every tree, also of those started over HTTP", async () => {
+test("a runtime with telemetry makes a trace of every tree, even if it started over HTTP", async () => {
   const { telemetry, spans } = recorder();
   const lead = newLead();
   await using runtime = createRuntime({ agents: [lead], telemetry });
@@ -78,7 +78,7 @@ async function contentSpans(
   return Object.fromEntries(content);
 }
 
-test("with captureContent, spans have what was sent and answered, by the names of the conventions", async () => {
+test("with captureContent, spans have requests and answers, by the names of the conventions", async () => {
   const [first, tried, second] = Object.values(await contentSpans(newClerk(), { captureContent: true }));
   const asked = { role: "user", parts: [{ type: "text", content: "find the kettle" }] };
   const called = { type: "tool_call", id: expect.any(String), name: "look", arguments: { word: "kettle" } };

@@ -133,7 +133,7 @@ async function spansOf(stream: readonly NumberedEvent[]): Promise<readonly Seen[
   return spans();
 }
 
-test("whatever is told in whatever order: one trace, unique ids, known parents, ends after begins", async () => {
+test("any events in any order: one trace, unique ids, known parents, ends after begins", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { maxLength: 60 }), async (all) => {
       const spans = await spansOf(streamOf(all));
@@ -150,7 +150,7 @@ test("whatever is told in whatever order: one trace, unique ids, known parents, 
   );
 }, 300_000);
 
-test("two readers of any stream export the same spans, wherever the second one pauses and reads again", async () => {
+test("two readers of any stream export the same spans, at any pause and restart of the second", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { maxLength: 40 }), fc.nat(40), async (all, pause) => {
       const stream = streamOf(all);

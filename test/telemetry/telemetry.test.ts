@@ -155,7 +155,7 @@ test("content is in no span, and an erased tree gives the same ones", async () =
   expect(JSON.stringify(await before.spans())).not.toMatch(/secret|private/);
 });
 
-test("words go along where that is asked for", async () => {
+test("spans have content if it is enabled", async () => {
   const worker = agent({ name: "worker", model: scriptedModel([fail(busy)]), retry: { maxRetries: 0 } });
   await using t = testRuntime({ agents: [worker] });
   const events = await t.events(await t.start(worker, "go"));
@@ -213,7 +213,7 @@ test("figures count runs, tokens, money, denials and retries", async () => {
   expect(cost["boss"]).toBeCloseTo(0.00006, 9);
 });
 
-test("a tracer whose provider gives other ids is refused", async () => {
+test("a tracer without the derived ids is refused", async () => {
   const { events } = await history();
   const telemetry = new Telemetry({
     tracer: new TracerProvider().getTracer("reeve"),

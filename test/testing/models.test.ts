@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 const request = (text: string) => ({ messages: [ChatMessage.user(text)], tools: [], maxOutputTokens: 10 });
 const quiet = { signal: new AbortController().signal };
 
-test("a scripted model answers in order, repeats its last answer, and keeps what it was asked", async () => {
+test("a scripted model answers in order, repeats its last answer, and records its requests", async () => {
   const model = scriptedModel([say("one"), call("look", { at: "mill" }), say("three")]);
   const answers = [];
   for (const text of ["a", "b", "c", "d"]) answers.push((await model.generate(request(text), quiet)).message);

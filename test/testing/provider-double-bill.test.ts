@@ -7,7 +7,7 @@ import { answers, type BillEntry, type FaultKind } from "../../src/testing/provi
 import { countTokens } from "../../src/testing/provider-double/tokenizer.ts";
 import { ask, failure, headers, openDouble, realModel, user } from "./real-providers.ts";
 
-test("the bill has one entry for every request, whatever became of it", async () => {
+test("the bill has one entry for every request, whatever its outcome", async () => {
   const double = await openDouble({
     script: answers([
       { text: "One." },

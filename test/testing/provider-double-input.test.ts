@@ -12,7 +12,7 @@ const anyTurns = fc.array(
   { maxLength: 3 },
 );
 
-test.each(providers)("the hidden prompt keeps %s within what Reeve reserves for the input", async (name) => {
+test.each(providers)("the hidden prompt keeps %s within the reservation for the input", async (name) => {
   const double = await openDouble({ script: answers(["."]) });
   const model = realModel(name, double);
   await fc.assert(

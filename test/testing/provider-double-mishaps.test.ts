@@ -212,7 +212,7 @@ test.each([
   },
 );
 
-test("streamed, anthropic: a stream that ends politely before its first word ends without a finish or an error", async () => {
+test("streamed, anthropic: a stream that closes before its first token ends without a finish or an error", async () => {
   const double = await withFault({ kind: "cut", afterBytes: 420, ending: "finish" });
   const list = await parts(realModel("anthropic", double), call);
   expect(list.map(({ type }) => type)).toEqual(["stream-start", "response-metadata", "custom"]);

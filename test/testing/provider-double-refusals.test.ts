@@ -122,7 +122,7 @@ test.each(cases)("$name: $said comes as the provider would say it, and costs not
 });
 
 test.each(["chat", "anthropic"] as const)(
-  "a refusal of %s says when to come back only if told to",
+  "a refusal of %s has a retry time only if the script sets it",
   async (name) => {
     const double = await openDouble({
       script: answers([

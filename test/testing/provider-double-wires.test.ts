@@ -23,7 +23,7 @@ function itemIdOf({ content }: LanguageModelV4GenerateResult): string {
   return typeof id === "string" ? id : "";
 }
 
-test("OpenAI's responses know what they said when only its id comes back, and bill it as if it had been sent", async () => {
+test("OpenAI's responses restore stored text by its id, and bill it like sent text", async () => {
   const asked: DoubleRequest[] = [];
   const double = await openDouble({
     script: (request) => (asked.push(request), { text: "By the river." }),
@@ -41,7 +41,7 @@ test("OpenAI's responses know what they said when only its id comes back, and bi
   expect(second?.inputTokens).toBeGreaterThan((first?.inputTokens ?? 0) + (first?.outputTokens ?? 0));
 });
 
-test("OpenAI's responses know nothing of what they were told not to store", async () => {
+test("OpenAI's responses do not know text with store off", async () => {
   const double = await openDouble({ script: answers(["By the river."]) });
   const model = realModel("responses", double);
   const providerOptions = { openai: { store: false } };
@@ -64,7 +64,7 @@ test("OpenAI's responses refuse a conversation that only the provider knows", as
   expect(error).toMatchObject({ statusCode: 400, data: { error: { param: "previous_response_id" } } });
 });
 
-test("OpenAI's responses seal thoughts for those who keep them", async () => {
+test("OpenAI's responses return encrypted reasoning to callers that request it", async () => {
   const double = await openDouble({ script: answers([{ reasoning: "Hm.", text: "River." }]) });
   const { content } = await realModel("responses", double).doGenerate({
     prompt: user("Where?"),
@@ -76,7 +76,7 @@ test("OpenAI's responses seal thoughts for those who keep them", async () => {
   });
 });
 
-test("OpenAI's chat completions tell the usage of a stream only to those who ask for it", async () => {
+test("OpenAI's chat completions report the usage of a stream only on request", async () => {
   const double = await openDouble({ script: answers(["By the river."]) });
   const silent = createOpenAICompatible({ baseURL: double.baseURL, name: "silent" })("double-1");
   expect((await ask(silent, "stream")).usage?.inputTokens.total).toBeUndefined();

@@ -45,7 +45,7 @@ function answerCall({ calls }: Heard, result: string): LanguageModelV4CallOption
   ];
 }
 
-test.each(everyWay)("$name, $mode: hears what the script says", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: gets the script's text", async ({ name, mode }) => {
   const double = await openDouble({
     script: answers(["The mill stands by the river. 水車は川のほとりに。"]),
   });
@@ -56,7 +56,7 @@ test.each(everyWay)("$name, $mode: hears what the script says", async ({ name, m
 });
 
 test.each(everyWay)(
-  "$name, $mode: calls a tool, hands back its result and hears it said",
+  "$name, $mode: calls a tool, returns its result and gets it in the answer",
   async ({ name, mode }) => {
     const double = await openDouble();
     const model = realModel(name, double);

@@ -21,7 +21,7 @@ test("a model asks, a person answers, and the model reads the answer", async () 
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("Friday");
 });
 
-test("without people the model is told that no one is there", async () => {
+test("without a human approver the model gets the answer that no person is available", async () => {
   const model = scriptedModel([call("ask_human", { question: "Which?" }), say("I do not know.")]);
   const lead = agent({ name: "lead", model, tools: [askHuman()] });
   await using runtime = createRuntime({ agents: [lead] });

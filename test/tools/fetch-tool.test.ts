@@ -30,7 +30,7 @@ test("a page is fetched with its status and final address, in parts", async () =
   expect(await callTool(tool, { url: `${server.url}x` })).toMatchObject({ status: 404 });
 });
 
-test("a charset is obeyed, HTML goes through readHtml, and what is no text is not shown", async () => {
+test("a charset is obeyed, HTML goes through readHtml, and binary content is not shown", async () => {
   await using server = await serveOn((request, response) => {
     const types: Record<string, string> = {
       "/latin": "text/plain; charset=iso-8859-1",
@@ -61,7 +61,7 @@ test("bytes and time have limits", async () => {
   expect(await tryTool(slow, { url: `${server.url}slow` })).toMatch(/error: request to 127.0.0.1 ended/);
 });
 
-test("no address of the corpus is reached, neither at once nor by a redirect", async () => {
+test("no address of the corpus is reached, directly or by a redirect", async () => {
   const hits: string[] = [];
   await using canary = await serveOn((request, response) => {
     hits.push(request.url ?? "");

@@ -159,7 +159,7 @@ test("hidden files are refused and not listed by default", async () => {
   expect(await callTool(files(root, { hidden: true }).read, { path: ".env" })).toBe(secret);
 });
 
-test("a run reads unasked, writes with a permission, and what it read is untrusted and private", async () => {
+test("a run reads without approval, writes with a permission, and its reads are untrusted and private", async () => {
   const { root } = setUp();
   const { read, write } = files(root);
   const reading = call("read_file", { path: "inside/file.txt" });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(tearDown);
 
-test("a command runs in the root, sees it as /workspace, and its exit code and output are told", async () => {
+test("a command runs in the root, sees it as /workspace, and returns its exit code and output", async () => {
   const folder = makeFolder("plain");
   mkdirSync(join(folder, "inner"));
   expect(

@@ -20,7 +20,7 @@ const ask = (tree: LazyTree, run: RunId, approval: ArgumentOf<"requestApproval">
 
 const answer = { by: "ann", hash: "hash", at: 3 } as const;
 
-test("a remembered approval answers the next question at once, and is told as an event", () => {
+test("a remembered approval answers the next question at once, and emits an event", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   expect(ask(tree, tree.root, question(1))).toBeNull();
   const approval = question(1).id;

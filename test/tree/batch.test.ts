@@ -34,7 +34,7 @@ function callBatch(
 }
 
 describe("calls that travel as one", () => {
-  test("are made in their order: each sees what those before it have written", () => {
+  test("run in order: each sees the writes of the earlier ones", () => {
     const object = new LazyObject("k");
     const replies = callBatch(notes, object, [{ name: "a" }, { name: "b" }, { name: "a" }]);
     expect(replies).toEqual([{ value: ["x"] }, { value: ["x"] }, { value: ["x", "x"] }]);
@@ -88,7 +88,7 @@ describe("calls that travel as one", () => {
     expect(tree.events("spawn.admitted").map(({ child }) => child)).toEqual([tree.child(1), tree.child(2)]);
   });
 
-  test("what they read is fetched together", () => {
+  test("their reads are fetched together", () => {
     const tree = new LazyTree({ maxAgents: 21 });
     const [first] = tree.spawn(1);
     const { roundTrips } = tree.batch(Array.from({ length: 10 }, () => tree.spawnCall()));

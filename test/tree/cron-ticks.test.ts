@@ -56,7 +56,7 @@ test.each([
   ["? * * * *", "UTC", /5 fields/],
   ["@reboot", "UTC", /5 fields/],
   ["* * * * *", "Mars/Base", /Mars\/Base.*IANA/],
-])("%s in %s is refused with what is wrong", (cron, timeZone, message) => {
+])("%s in %s is refused with the reason", (cron, timeZone, message) => {
   expect(() => new CronTicks(cron, timeZone)).toThrow(message);
 });
 

@@ -10,7 +10,7 @@ function treeOf(children: number): LazyTree {
   return tree;
 }
 
-test("a run that ends leaves no asks: neither its own nor, at the next ask, those to it", () => {
+test("a run that ends leaves no asks: its own are removed, and asks to it at the next ask", () => {
   const tree = treeOf(3);
   const [first, second, third] = [tree.child(1), tree.child(2), tree.child(3)];
   tree.ask(first, second);

@@ -125,7 +125,7 @@ test("the projector says that batches are stored before it gets more than 16 of 
   expect(ordersTo(tree).slice(16)).toMatchObject([{ kind: "write" }]);
 });
 
-test("a denied attempt that asks again is told once", () => {
+test("a denied attempt that asks again is reported once", () => {
   const tree = new LazyTree({ maxAgents: 2, budget: { maxTokens: 5 } });
   tree.begin(tree.root, "attempt");
   tree.begin(tree.root, "attempt");

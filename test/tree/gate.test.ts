@@ -66,7 +66,7 @@ test("a lease is renewed when it is over, and not before", () => {
   expect(draws.map(({ argument }) => Object(argument).renews)).toEqual([true, false, true]);
 });
 
-test("a run in line that becomes urgent has another one told to make room", () => {
+test("a queued run that becomes urgent makes another run yield", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.spawn(1);
   tree.queue(1);
@@ -125,7 +125,7 @@ test("subscribers that have ended are taken off the list of a topic", () => {
   expect(lists.map(([, text]) => JSON.parse(text))).toEqual([[[2, "s2", null]]]);
 });
 
-test("a run whose call was lost three times is paused, and the stream says why", () => {
+test("a run is paused after its call was lost three times, and the stream has the reason", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   const step = StepId.of(tree.root, "model", 1);
   const gates = [1, 2, 3, 4].map((order) => {

@@ -104,7 +104,7 @@ test("with 10,000 open trees that have borrowed, a draw, a short draw and a retu
   expect(Math.max(...costs.map(moved))).toBeLessThan(4_000);
 });
 
-test("short draws ask one tree after the other to return what it does not use, and no tree that has returned it", () => {
+test("short draws ask trees in sequence to return unused quota, and no tree that has returned it", () => {
   const tenant = new LazyTenant(10_000_000);
   for (let tree = 0; tree < 40; tree++) tenant.draw(treeName(tree), 10, false);
   for (const tree of [39, 0, 20]) tenant.giveBack(treeName(tree));
@@ -121,7 +121,7 @@ test("short draws ask one tree after the other to return what it does not use, a
   expect(new Set(asked)).toEqual(new Set(holders));
 });
 
-test("a message of one agent is not taken for a message of another whose name continues", () => {
+test("a message of one agent is not confused with another agent of a longer name", () => {
   const tree = new LazyTree({ maxAgents: 4 });
   tree.spawn(1, tree.root, "deny", AgentId.of("child"));
   tree.spawn(1, tree.root, "deny", AgentId.of("child", "b"));

@@ -35,14 +35,14 @@ test("a tree in which all stays is finished when it ends, and has nothing to era
   expect(tree.stored("finished")).toBe(true);
 });
 
-test("the store is told to erase what does not stay of a tree", () => {
+test("the store is ordered to erase a tree's non-permanent content", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.end(tree.root);
   const orders = tree.object.sent.filter(({ method }) => method === "take").map(({ argument }) => argument);
   expect(orders).toMatchObject([{ kind: "write" }, { kind: "erase", at: 30_001 }]);
 });
 
-test("the store is told to settle a turn that was not saved: it stays if it was cancelled, or if a tool has acted", () => {
+test("the store is ordered to settle an unsaved turn: it stays if it was cancelled, or if a tool has acted", () => {
   const ends = [
     [{ status: "failed", stopReason: "error" }, false],
     [{ status: "failed", stopReason: "error", hasActed: true }, true],
@@ -56,7 +56,7 @@ test("the store is told to settle a turn that was not saved: it stays if it was 
   }
 });
 
-test("a run that ends while it waits leaves no list of what it waits for, and one that makes room keeps it", () => {
+test("a run that ends while it waits leaves no wait list, and one that yields keeps it", () => {
   const tree = new LazyTree({ maxAgents: 3 });
   tree.spawn(2);
   tree.call("rest", { ...tree.from(tree.child(1)), on: [tree.child(2)] });
@@ -68,7 +68,7 @@ test("a run that ends while it waits leaves no list of what it waits for, and on
   expect(tree.object.keys("waits/")).toEqual([]);
 });
 
-test("what came once is remembered in at most 64 values", () => {
+test("received ids are stored in at most 64 values", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   for (let number = 0; number < 500; number++) tree.send(tree.root, "hello");
   expect(tree.object.keys("seen/").length).toBeLessThanOrEqual(64);
@@ -93,7 +93,7 @@ test("an inbox of many pages is read in order, to its end, and is a short one ag
   expect(tree.object.keys("inbox/")).toEqual([]);
 });
 
-test("a task may have half of what a value may", () => {
+test("a task may have half the size of a value", () => {
   const tree = new LazyTree({ maxAgents: 3 });
   tree.hire(tree.root, { text: "x".repeat(7_900_000) });
   expect(() => tree.hire(tree.root, { text: "x".repeat(8_100_000) })).toThrow(TooLargeError);

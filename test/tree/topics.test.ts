@@ -160,7 +160,7 @@ test("a paused subscriber keeps its messages, and gets them all when it goes on"
   expect(tree.messages).toEqual([]);
 });
 
-test("one take has at most 32 messages, and what came after them stays behind them", () => {
+test("one take has at most 32 messages, and later messages stay in order", () => {
   const tree = treeOf(1);
   const run = tree.child(1);
   for (const number of numbers(50)) tree.tell(number);

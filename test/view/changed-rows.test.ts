@@ -51,7 +51,7 @@ test("a tab that gets only the rows that changed shows the whole tree, however o
   );
 });
 
-test("an event sends its own row and those above it, and no other row becomes a new view", () => {
+test("an event sends its own row and its ancestors' rows, and no other row becomes a new view", () => {
   const story = new Story().starts(0, "lead");
   for (let child = 1; child <= 200; child += 1) story.starts(child, `worker/${child}`, { boss: 0 });
   const hub = new HubTree();
@@ -86,7 +86,7 @@ test("a gap is seen, and events that come before the view are applied after it",
   expect(holed.seq).toBe(3);
 });
 
-test("what is held still stays, and is shown when it is let go", () => {
+test("a frozen view stays, and updates when it is released", () => {
   const { events } = storyOf([0, 2, 2, 2]);
   let isHeld = false;
   const feed = new TreeFeed(() => isHeld);

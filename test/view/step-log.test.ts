@@ -48,7 +48,7 @@ const logOf = (events: readonly NumberedEvent[]): StepLog => {
 const told = ({ decisions }: StepFigures): readonly string[] =>
   decisions.map(({ by, decision, layer }) => `${layer} ${by}: ${decision}`);
 
-test("steps have their money, and decisions in their order, also of what came before their start", async () => {
+test("steps have their cost and their decisions in order, even decisions before their start", async () => {
   const events = await sellingEvents();
   const [first, sold, last, ...more] = logOf(events).steps();
   expect(more).toEqual([]);
@@ -69,7 +69,7 @@ test("steps have their money, and decisions in their order, also of what came be
   ]);
 });
 
-test("an event that is applied again changes nothing; a step in flight holds what is reserved for it", async () => {
+test("an event that is applied again changes nothing; a step in flight shows its reservation", async () => {
   const events = await sellingEvents();
   const log = logOf(events);
   const before = log.steps();

@@ -76,7 +76,7 @@ test("a snapshot at any event and the rest of the events make the same tree as a
   );
 });
 
-test("an event makes new views of the runs whose figures change, and of no others", () => {
+test("an event makes new views only of the runs with changed figures", () => {
   assert(
     property(stories, (events) => {
       const model = TreeModel.of(events.slice(0, 1));
@@ -93,7 +93,7 @@ test("an event makes new views of the runs whose figures change, and of no other
   );
 });
 
-test("the lane of a run tells what it did, and when, in at most 200 spans", () => {
+test("the lane of a run shows its activity over time, in at most 200 spans", () => {
   const story = new Story().starts(0, "lead").after(10);
   for (let call = 0; call < 400; call += 1) {
     story.asks(0, `a${call}`, {}).after(100).answers(0, `a${call}`, 1).after(5);

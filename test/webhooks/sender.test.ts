@@ -121,7 +121,7 @@ test("a redirect of a receiver is a failure, and is not followed", async () => {
   expect(other.requests()).toBe(0);
 });
 
-test("no webhook reaches what the address policy forbids", async () => {
+test("no webhook reaches an address that the policy forbids", async () => {
   const hits: string[] = [];
   await using canary = await serveOn((request, response) => {
     hits.push(request.headers.host ?? "");

@@ -69,7 +69,7 @@ test(
 );
 
 test.for(["anthropic", "chat"] as const)(
-  "over 100 turns through %s with a prompt of sections, of which memory changes now and then, four fifths of the input come from the cache",
+  "over 100 turns through %s with sections and changing memory, four fifths of the input come from the cache",
   { timeout: 120_000 },
   async (name, { annotate }) => {
     let reads = 0;

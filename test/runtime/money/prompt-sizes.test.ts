@@ -61,7 +61,7 @@ test("an answer of a layer that used nothing says nothing about the prompt", asy
   expect(await billOf(model, canned, { meter, maxTokens: 5_000, input: long })).toBeLessThanOrEqual(5_000);
 });
 
-test("an answer whose figures a layer has replaced says nothing about the prompt", async () => {
+test("an answer with usage replaced by a layer does not measure the prompt", async () => {
   const meter = new Meter();
   const cheap: ChatMiddleware = {
     async process(context, next) {
@@ -74,7 +74,7 @@ test("an answer whose figures a layer has replaced says nothing about the prompt
   expect(meter.tokens).toBeLessThanOrEqual(60_000);
 });
 
-test("a layer cannot cut the messages in place: what was measured is what is sent", async () => {
+test("a layer cannot cut the messages in place: the measured prompt is sent", async () => {
   const meter = new Meter();
   let calls = 0;
   const trim: ChatMiddleware = {
@@ -206,7 +206,7 @@ test("nor in a run of its own, whose next prompt the model itself reads", async 
   expect(meter.tokens).toBeLessThanOrEqual(48_000);
 });
 
-test("messages that are added while a call is in flight are neither sent nor counted with it", async () => {
+test("a call in flight neither sends nor counts messages added to it", async () => {
   const meter = new Meter();
   const model = meteredModel({ meter, answer: () => ({ text: "ok", output: 5 }) });
   const lead: Agent = {
@@ -262,7 +262,7 @@ async function reservedBy(continueAfter: number, text = long): Promise<readonly 
   return reserved;
 }
 
-test("a size that a provider told counts in the next execution of the run, too", async () => {
+test("a size that a provider reported counts in the next execution of the run, too", async () => {
   const reserved = await reservedBy(1);
   expect(reserved).toEqual(await reservedBy(1_000));
   expect(reserved[0]).toBeGreaterThan(40_000);
