@@ -2,7 +2,7 @@ import {
   BudgetExhaustedError,
   RunId,
   Supervision,
-  type AgentId,
+  AgentId,
   type Envelope,
   type ErrorData,
   type ExecutionBudget,
@@ -81,7 +81,8 @@ function narrower(
   boss: RunRecord,
   { agentId, tools }: Pick<Hiring, "agentId" | "tools">,
 ): readonly string[] | null {
-  if (boss.tools === null || boss.agentId !== agentId) return tools;
+  // The type decides, because the key of an id is any text.
+  if (boss.tools === null || AgentId.type(boss.agentId) !== AgentId.type(agentId)) return tools;
   return tools?.filter((name) => boss.tools?.includes(name)) ?? boss.tools;
 }
 

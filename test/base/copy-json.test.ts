@@ -18,6 +18,13 @@ test("a copy is what a round trip through JSON makes of a value, whatever the va
   );
 });
 
+test("a key that would set a prototype stays data of the copy", () => {
+  const copy = Object(copyJson({ list: [JSON.parse('{"__proto__":{"admin":true},"a":1}')] })).list[0];
+  expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+  expect(Object.keys(copy)).toEqual(["__proto__", "a"]);
+  expect(copy.admin).toBeUndefined();
+});
+
 test("a value with toJSON is converted by it", () => {
   const price = { toJSON: () => "3 EUR" };
   expect(copyJson({ price, at: new Date(0) })).toEqual({ price: "3 EUR", at: "1970-01-01T00:00:00.000Z" });

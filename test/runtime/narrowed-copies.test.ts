@@ -37,8 +37,12 @@ const worker: Agent = {
     await ctx.tool("send", { by: task });
     for (const { name, ...options } of copies[task] ?? [])
       await ctx.join(await ctx.spawnChild(name, options));
+    if (task === "narrow copy") await ctx.join(await ctx.spawn(renamed, "copy with a key"));
   },
 };
+
+/** The same agent under another id: the runtime knows it by its type. */
+const renamed: Agent = { ...worker, id: AgentId.of("worker", "other") };
 
 test("8.8 a copy may call all tools or the named ones, and its own copies may call no more", async () => {
   await using runtime = createRuntime({ agents: [worker] });
@@ -52,5 +56,6 @@ test("8.8 a copy may call all tools or the named ones, and its own copies may ca
     "narrow copy calls read",
     "copy that asks for more calls read",
     "copy of the narrow one calls read",
+    "copy with a key calls read",
   ]);
 });
