@@ -46,13 +46,15 @@ const tools = [
   }),
 ];
 
-/** Follows its node, and returns everything it has read. */
+/** Follows its node, and returns everything it has read: what its parent told it, results of tools, and of children. */
 const worker: Agent<string> = {
   id: AgentId.of("worker"),
   tools,
   async run(ctx, inbox) {
-    const node = Json.as<Node>((await inbox.next())?.data ?? null);
-    const read: string[] = [];
+    const { told = [], ...node } = Json.as<Node & { readonly told?: readonly string[] }>(
+      (await inbox.next())?.data ?? null,
+    );
+    const read: string[] = [...told];
     for (const name of node.calls) {
       const result: ToolResult = await ctx.tool(name, {});
       read.push(result.isError ? "refused" : JSON.stringify(result.content));
@@ -60,7 +62,11 @@ const worker: Agent<string> = {
     for (const { tools: left, node: child } of node.children) {
       const denied = left === null ? [] : names.filter((name) => !left.includes(name));
       const options = { permissions: denied.map((name) => ({ tool: name, verdict: "deny" as const })) };
-      const spawned = await ctx.spawn(worker, { text: "go", data: Json.of(child) }, options);
+      const spawned = await ctx.spawn(
+        worker,
+        { text: "go", data: Json.of({ ...child, told: read.slice(-3) }) },
+        options,
+      );
       const { output, labels } = await ctx.join(spawned);
       checkLabels(String(output), labels);
       read.push(String(output));
