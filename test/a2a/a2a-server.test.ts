@@ -94,7 +94,7 @@ const greeter = () =>
 const shown = ({ artifacts }: Task) =>
   artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value));
 
-test("a message starts a tree, whose result is the artifact of its task", async () => {
+test("a message starts a tree, and the tree's result is the artifact of its task", async () => {
   const counted = agent({
     name: "counter",
     model: scriptedModel([say('{"people":134000}')]),
@@ -127,7 +127,7 @@ test("the card names the offered agents to callers that may run them, and to eve
   expect((await fetch(`${open.url}/a2a`, { method: "POST" })).status).toBe(401);
 });
 
-test("a stream tells the task, its artifact and its end", async () => {
+test("a stream has the task, its artifact and its end", async () => {
   await using server = await serve([greeter()]);
   const client = await connect(server.url, run.key);
   const cases: (string | undefined)[] = [];
@@ -141,7 +141,7 @@ test("a stream tells the task, its artifact and its end", async () => {
   expect(states.at(-1)).toBe(TaskState.TASK_STATE_COMPLETED);
 });
 
-test("a task that goes on is got, followed again and cancelled", async () => {
+test("a live task is read, subscribed to again and cancelled", async () => {
   const slow = agent({ name: "slow", model: heldModel() });
   await using server = await serve([slow]);
   const client = await connect(server.url, run.key);

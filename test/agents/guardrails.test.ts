@@ -157,7 +157,7 @@ test.each([
   },
 );
 
-test("7.7 a guardrail that says nothing in time has failed", async () => {
+test("7.7 a guardrail without a decision in time fails", async () => {
   const clock = manualClock();
   const never = new Promise<GuardrailDecision>(() => {});
   let asked = 0;

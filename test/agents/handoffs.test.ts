@@ -212,7 +212,7 @@ test("the next agent's guardrails check the user's message, and the first agent'
   expect(await u.run(front, "Tell.")).toMatchObject({ status: "completed", output: "I cannot say." });
 });
 
-test("of two handoffs at once the first is made, and the rules for tools hold for it", async () => {
+test("the first of two concurrent handoffs is made, and the rules for tools hold for it", async () => {
   const [left, right] = ["left", "right"].map((name) => agent({ name, model: scriptedModel([say(name)]) }));
   if (!left || !right) throw new TypeError("two agents are needed");
   const both = call("handoff_to_left", { message: "l" }, ["handoff_to_right", { message: "r" }]);

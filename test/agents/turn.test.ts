@@ -201,7 +201,7 @@ test("a call that was shrunk and ends with length has its tool calls discarded, 
   expect(seen).toEqual([]);
 });
 
-test("a call that money has shrunk says so", async () => {
+test("a call shortened by the budget reports it", async () => {
   const price = { input: 1_000_000, output: 1_000_000 };
   const model = { ...cutModel(), price };
   const worker = agent({ name: "worker", model, tools: [echo], budget: { maxCostUsd: 0.0025 } });

@@ -29,14 +29,14 @@ test.each([1, 100, 3_145_728, 3_145_729, 7_000_001])("%i bytes come back as they
   expect((await port.get({ name: "name", bytes })) === given.toString("base64")).toBe(true);
 });
 
-test("content that is there is not sent again", async () => {
+test("stored content is not sent again", async () => {
   const { port, methods } = harness();
   await port.put("name", randomBytes(7_000_000), kept);
   await port.put("name", randomBytes(7_000_000), kept);
   expect(methods).toEqual(["has", "put", "put", "put", "has"]);
 });
 
-test("content that is not whole is not there", async () => {
+test("incomplete content counts as missing", async () => {
   const { port } = harness();
   await port.put("name", randomBytes(10), kept);
   expect(await port.get({ name: "name", bytes: 11 })).toBe(null);

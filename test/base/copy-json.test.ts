@@ -7,7 +7,7 @@ const overText = (value: unknown): unknown => {
   return text === undefined ? null : JSON.parse(text);
 };
 
-test("a copy is what a round trip through JSON makes of a value, whatever the value", () => {
+test("a copy equals a round trip through JSON, for any value", () => {
   const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true });
   fc.assert(
     fc.property(anything, (value) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorMessage, toError } from "../../src/base/index.ts";
 
-test("an error says its message, anything else its text", () => {
+test("an error returns its message, any other value its text", () => {
   expect([new TypeError("broken"), "broken", 7, null].map(errorMessage)).toEqual([
     "broken",
     "broken",

@@ -14,7 +14,7 @@ test("the time that a host takes from a processor, and a disk from all tasks, is
   expect(lostBetween(before, before)).toBe(0);
 });
 
-test("a system that does not tell has lost nothing", () => {
+test("a system without the figure reports no lost time", () => {
   const nothing = parseLostTime("", "");
   expect(lostBetween(nothing, nothing)).toBe(0);
   expect(measureLostTime()()).toBeGreaterThanOrEqual(0);

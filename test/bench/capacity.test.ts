@@ -31,7 +31,7 @@ test("twice the agents need twice of everything", () => {
     expect([name, Object.entries(two).find(([other]) => other === name)?.[1]]).toEqual([name, 2 * amount]);
 });
 
-test("the sums come out as they do by hand", () => {
+test("the sums equal a manual calculation", () => {
   const given = { name: "test", secondsPerCycle: 10, cyclesPerRun: 4, inMemory: 0.5 };
   const { cyclesPerS, cores, eventsPerS, restateBytes } = need(100, given);
   expect([cyclesPerS, eventsPerS, restateBytes]).toEqual([10, 80, 9_000_000]);

@@ -76,7 +76,7 @@ async function browse(
   return { result, prompts, results, kept: JSON.stringify(kept) };
 }
 
-test("a model is shown the page that it has opened, as it is now, and it is kept nowhere", async () => {
+test("a model sees the current state of its open page, and the page is not stored", async () => {
   const site = await siteOf(shop);
   const steps = [call("open_page", { url: site }), call("open_page", { url: `${site}/again` })] as const;
   const { result, prompts, results, kept } = await browse([...steps, say("done")], openBrowser());

@@ -147,7 +147,7 @@ test("a call that is approved on the page is made, once and as it was shown", as
   expect(sold).toEqual([{ field: "north", price: 12 }]);
 });
 
-test("a call that is denied on the page is not made, and the model hears of it", async () => {
+test("a call that is denied on the page is not made, and the model gets the denial", async () => {
   const model = scriptedModel([say("So be it.")]);
   const { agent: asks, sold } = seller(model);
   const page = await visit(await siteOf([asks]), "seller");

@@ -41,7 +41,7 @@ async function serve(port: string): Promise<{ readonly url: string; readonly kil
 }
 
 test(
-  "a conversation goes on after its server was killed between two messages",
+  "a conversation continues after its server was killed between two messages",
   { timeout: 60_000 },
   async () => {
     const first = await serve("0");

@@ -53,7 +53,7 @@ test("as JSON every line is an object: each event once, in order, then the resul
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 });
 
-test("a run that is cancelled says so with its exit code", async () => {
+test("a cancelled run sets the exit code", async () => {
   await using town = await Town.open();
   const running = town.reeve("run", "steward", "sell", "--id", "t4");
   await town.asked("t4");

@@ -48,7 +48,7 @@ test.each([
   expect(opened()).toBe("");
 });
 
-test("a machine without the program says so", async () => {
+test("a machine without the program gets an error", async () => {
   vi.stubEnv("PATH", "/nowhere");
   await expect(openBrowser("http://127.0.0.1:7433/ui", "linux")).rejects.toThrow("xdg-open ENOENT");
 });

@@ -14,7 +14,7 @@ test("an agent is disabled, listed and enabled", async () => {
   expect((await town.reeve("enable", "agent", "clerk")).said).toBe("agent clerk: was not disabled\n");
 });
 
-test("a kind that is none, and a name that is missing, are refused", async () => {
+test("an unknown kind and a missing name are refused", async () => {
   await using town = await Town.open();
   expect((await town.reeve("disable", "model", "x")).code).toBe(2);
   const nameless = await town.reeve("disable", "tool");

@@ -91,7 +91,7 @@ test("a preempted run names the run that took its slot", () => {
   expect(told(story.after(60_000), 1)).toMatch(/^digger: preempted 1m 0s ago: mill-books~2 took its slot;/);
 });
 
-test("a held run says so, also before it has come to its next step", () => {
+test("a held run is reported as held, even before its next step", () => {
   const story = new Story().starts(0, "boss").asks(0, "a1", {});
   expect(told(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
     /^boss: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
@@ -100,7 +100,7 @@ test("a held run says so, also before it has come to its next step", () => {
   expect(told(story, 0)).toMatch(/^boss: paused by a person 0\.0s ago;/);
 });
 
-test("a run that no worker has taken up says so", () => {
+test("a run without a worker is reported", () => {
   const story = new Story().starts(0, "boss");
   const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
   story.tell(0, "spawn.admitted", spawn).after(9_000);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Ledger } from "#ledger";
 import { attempt, price, run, step, Tree } from "./tree.ts";
 
-test("3.1 an absent limit is none, 0 allows nothing", () => {
+test("3.1 an absent limit is unlimited, and 0 allows nothing", () => {
   expect(new Tree().begin("root", { ask: { inputTokens: 1e9, outputTokens: 1e9 } })).toMatchObject({
     kind: "granted",
   });

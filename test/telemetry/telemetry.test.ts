@@ -178,7 +178,7 @@ test("a tool receives its own span, and a tree is a child of its caller's span",
   expect(new Set(all.map(({ trace }) => trace))).toEqual(new Set(["0af7651916cd43dd8448eb211c80319c"]));
 });
 
-test("a traceparent that is none is ignored", async () => {
+test("an invalid traceparent is ignored", async () => {
   const { events } = await history({
     traceparent: "00-00000000000000000000000000000000-b7ad6b7169203331-01",
   });

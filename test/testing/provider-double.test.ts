@@ -210,7 +210,7 @@ test.each(everyWay)("$name, $mode: the script is asked the same on every wire", 
   expect(double.bill.entries).toMatchObject([{ key: "attempt-1", run: "run-1", streamed }]);
 });
 
-test("the obedient one calls in steps, skips what is not offered, and says every result", async () => {
+test("the command script calls in steps, skips tools that are not offered, and repeats every result", async () => {
   const double = await openDouble();
   const model = realModel("anthropic", double);
   const prompt = user('call look {"question": "mill"}\ncall fly\nthen call look {"question": "river"}');

@@ -52,6 +52,6 @@ test.each<[string, Json]>([
   ["a list without choices", { question: "?", fields: [{ name: "a", type: "list" }] }],
   ["limits in the wrong order", { question: "?", fields: [{ name: "a", type: "number", min: 2, max: 1 }] }],
   ["choices of a number", { question: "?", fields: [{ name: "a", type: "number", choices: ["1", "2"] }] }],
-])("a question that is none is refused: %s", async (_, input) => {
+])("an invalid question is refused: %s", async (_, input) => {
   expect(await tryTool(askHuman(), input)).toMatch(/^error: bad input/);
 });

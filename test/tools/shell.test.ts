@@ -156,7 +156,7 @@ test.runIf(isRoot)("a root folder of root is refused where the worker is root", 
 });
 
 test.each([{ timeoutS: 0 }, { maxProcesses: 0 }, { maxOutputBytes: 1.5 }, { maxMemoryBytes: Number.NaN }])(
-  "a limit that is none is refused: %j",
+  "an invalid limit is refused: %j",
   (limit) => {
     expect(() => shell({ root: world.root, sandbox: bubblewrap(), ...limit })).toThrow(RangeError);
   },

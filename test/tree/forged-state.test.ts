@@ -233,7 +233,7 @@ const payloads = [
   '""',
 ].map((text): Json => Json.of(JSON.parse(text)));
 
-test("a value with changes is read as it is, or refused; nothing else comes of it", () => {
+test("a changed value is read unchanged or refused, and has no other effect", () => {
   const change = fc.record({
     index: fc.nat({ max: values.length - 1 }),
     place: fc.nat(),

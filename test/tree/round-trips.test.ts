@@ -15,7 +15,7 @@ test.each([1, 50, 200])("the end of a parent with %d live children takes at most
   expect(tree.call("result", { run: tree.root }).result).toMatchObject({ status: "completed" });
 });
 
-test("the end of a parent whose children wait for a slot takes at most 6 tries", () => {
+test("the end of a parent with queued children takes at most 6 tries", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.spawn(1);
   tree.queue(100);

@@ -55,7 +55,7 @@ test("a call that crosses a wake-up brings the same item again, under the same n
   expect(replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 1 })).items).toEqual([]);
 });
 
-test("a continuation begins with what wake-ups have brought and the parent does not have", () => {
+test("a continuation begins with the items of wake-ups that the parent does not have", () => {
   const tree = waitingParent(2);
   tree.end(tree.child(1));
   tree.end(tree.child(2));
@@ -74,7 +74,7 @@ test("a parent that has not called for 32 ends is woken to take them", () => {
   expect(endsIn(replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 33 })).items)).toHaveLength(2);
 });
 
-test("at most 32 parents are told at once without a call: the next is woken to take", () => {
+test("at most 32 parents get their items at once without a call: the next is woken to take", () => {
   const tree = new LazyTree({ maxAgents: 67 });
   const parents = Array.from({ length: 33 }, () => tree.hire(tree.root));
   const children = parents.map((parent) => tree.hire(parent));
@@ -83,7 +83,7 @@ test("at most 32 parents are told at once without a call: the next is woken to t
   expect(tree.object.woken.map(({ value }) => value === null)).toEqual([...Array(32).fill(false), true]);
 });
 
-test("while a run stands in line, ends are taken, and a parent that was told before is woken", () => {
+test("while a run is queued, ends are taken, and a parent that has items already is woken", () => {
   const tree = waitingParent(3, 4);
   tree.end(tree.child(1));
   expect(tree.stored("tree")).toMatchObject({ silent: [tree.root] });
@@ -95,7 +95,7 @@ test("while a run stands in line, ends are taken, and a parent that was told bef
   expect(tree.stored("tree")).not.toMatchObject({ silent: [tree.root] });
 });
 
-test("a parent that ends leaves nothing of what it was told", () => {
+test("a parent that ends leaves none of its items", () => {
   const tree = waitingParent(2);
   tree.end(tree.child(1));
   tree.end(tree.root);

@@ -8,7 +8,7 @@ import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { loopbackSettings, openReceiver } from "./receiver.ts";
 
-test("with keys, neither the URL nor a secret of a webhook is in the database, and it is sent to", async () => {
+test("with keys, the database has neither the URL nor a secret of a webhook, and deliveries still work", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-webhooks-"));
   const secrets: string[] = [];
   await using receiver = await openReceiver({ secrets: () => secrets });

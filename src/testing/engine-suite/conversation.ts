@@ -226,7 +226,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.2 a turn tells of itself in this order",
+    name: "8.2 a turn emits its events in this order",
     run: withTalk(async (talk) => {
       const run = await talk.start("look it up");
       await run.result();

@@ -10,7 +10,7 @@ const reasonOf = (error: unknown): Json =>
 /** Section 2.12: places in a line that never moves. */
 export const deadlockCases: readonly EngineCase[] = [
   {
-    name: "2.12 waiting for a slot with maxAgents 1 is denied at once with reason would-deadlock",
+    name: "2.12 waiting for a slot with maxAgents 1 is denied at once, with reason would-deadlock",
     async run(harness) {
       await inOffice(harness, { spawn: { maxAgents: 1 } }, async (office) => {
         const error = await office.denied("a", { onFull: "wait" });
@@ -37,7 +37,7 @@ export const deadlockCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.12 a run that was told of one child and waits for another does not hide a deadlock",
+    name: "2.12 a run that knows of one child's end and waits for another does not hide a deadlock",
     async run(harness) {
       const leaf = agentOf("leaf", async () => "leaf");
       const deep = agentOf("deep", (ctx) =>

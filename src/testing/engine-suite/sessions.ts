@@ -12,7 +12,7 @@ const speaker = agentOf("speaker", async (ctx, inbox) => {
 /** Trees that take turns in one conversation. */
 export const sessionCases: readonly EngineCase[] = [
   {
-    name: "8.1 a busy session refuses another turn at once, and has none the worse for it",
+    name: "8.1 a busy session refuses another turn at once, and its own turn is unaffected",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
         const first = await runtime.start(speaker, "one", { session: "talk" });

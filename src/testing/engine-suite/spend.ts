@@ -27,7 +27,7 @@ const stopOf = ({ status, stopReason, error }: RunResult): readonly unknown[] =>
 /** Sections 3.1, 3.2, 3.8 and 3.9: the limits of one run. */
 export const spendCases: readonly EngineCase[] = [
   {
-    name: "3.1 an absent limit is none, 0 allows nothing",
+    name: "3.1 an absent limit is unlimited, and 0 allows nothing",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice });
       const free = await resultOf(harness, [spender(model, [ask(5_000), ask(5_000)])]);

@@ -100,7 +100,7 @@ export const tenantCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 trees that rest hold nothing of their tenant's budget",
+    name: "3.3 idle trees hold nothing of their tenant's budget",
     run: (harness) => restTrees(harness, 20),
   },
   {

@@ -126,7 +126,7 @@ export const turnCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.2 a turn with tools, steering, a repair and a follow-up tells of itself in this order",
+    name: "8.2 a turn with tools, steering, a repair and a follow-up emits its events in this order",
     async run(harness) {
       const clerk = agent(options);
       await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {

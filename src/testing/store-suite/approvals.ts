@@ -36,7 +36,7 @@ export const approvalCases: readonly StoreCase[] = [
     assert.deepEqual(items, [{ ...question, decision: no }]);
   }),
 
-  storeCase("of two decisions at once one holds, and both hear of it", async ({ store, tenant }) => {
+  storeCase("one of two concurrent decisions wins, and both callers get it", async ({ store, tenant }) => {
     await store.approvals.request(tenant, questionOf(1));
     const [one, other] = await Promise.all(
       [yes, no].map((decision) => store.approvals.decide(tenant, questionOf(1).id, decision)),

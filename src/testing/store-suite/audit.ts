@@ -145,7 +145,7 @@ export const auditCases: readonly StoreCase[] = [
     assert.equal((await store.audit.head(tenant))?.index, 1_199);
   }),
 
-  storeCase("of two links at once for one place, one is refused", async ({ store, tenant }) => {
+  storeCase("one of two concurrent links for one position is refused", async ({ store, tenant }) => {
     await store.audit.append(tenant, chain);
     const rivals = ["one", "other"].map((name) => link(3, "hash-2", { hash: name, source: name }));
     const outcomes = await Promise.allSettled(rivals.map((entry) => store.audit.append(tenant, [entry])));

@@ -51,7 +51,7 @@ export const cacheCases: readonly StoreCase[] = [
     assert.deepEqual(await cache.get(tenant, "a", now), last);
   }),
 
-  storeCase("of many writers at once one answer stays, whole", async ({ store, tenant, harness }) => {
+  storeCase("one complete answer of many concurrent writers stays", async ({ store, tenant, harness }) => {
     const other = await harness.open();
     try {
       const values = Array.from({ length: 20 }, (_, n) => `answer ${n}`.repeat(100));

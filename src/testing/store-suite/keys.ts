@@ -24,7 +24,7 @@ export const keyCases: readonly StoreCase[] = [
     assert.deepEqual(await store.keys.get(tenant, tree), key(1, 3));
   }),
 
-  storeCase("of two keys put at once both callers get the one that is kept", async ({ store, tenant }) => {
+  storeCase("both callers of two concurrent puts get the stored key", async ({ store, tenant }) => {
     const [one, other] = await Promise.all(
       [key(1), key(2)].map((each) => store.keys.put(tenant, tree, each)),
     );

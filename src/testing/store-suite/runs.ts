@@ -166,7 +166,7 @@ export const runCases: readonly StoreCase[] = [
     );
   }),
 
-  storeCase("a cursor that is none is refused, and so is a page of no size", async ({ store, tenant }) => {
+  storeCase("an invalid cursor and an empty page size are refused", async ({ store, tenant }) => {
     for (const page of [
       { size: 5, after: "nonsense" },
       { size: 5, after: btoa("[1]") },

@@ -173,7 +173,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.deepEqual(await mainPath(desk), [{ ...written, branch: null }]);
   }),
 
-  storeCase("a session is renamed, and one that is not there is not", async ({ store, tenant }) => {
+  storeCase("an existing session is renamed, and a missing one is refused", async ({ store, tenant }) => {
     await store.sessions.open(tenant, sessionOf({ title: "first", metadata: { ticket: 7 } }));
     await store.sessions.open(tenant, sessionOf({ userId: bob, title: "of Bob" }));
     const title = async (of: SessionKey) => (await store.sessions.head(tenant, of))?.title;

@@ -194,7 +194,7 @@ test("a handler may cancel its run", async () => {
   expect([result.status, result.stopReason]).toEqual(["cancelled", "cancelled"]);
 });
 
-test("an extension cancels a compaction, and nothing has changed", async () => {
+test("an extension cancels a compaction, and nothing changes", async () => {
   const on: Interceptions = { sessionBeforeCompact: () => ({ cancel: true }) };
   const model = scriptedModel([say("one"), say("two"), say("SUMMARY")]);
   const clerk = agent({ name: "clerk", model, extensions: [extended(on)] });

@@ -59,7 +59,7 @@ test("blocks are shown whole with their fill, and a later turn of the user sees 
   expect(await store.memory.block(acme, ada, "human")).toMatchObject({ version: 2, text: "Drinks coffee." });
 });
 
-test("a block is shared by the tenant, or kept to a session, as it says", async () => {
+test("a block is shared by the tenant or private to a session, as it declares", async () => {
   const model = scriptedModel([
     call("edit_shared_block", { block: "project", old_text: "", new_text: "Ship in May." }, [
       "edit_block",
@@ -87,7 +87,7 @@ test.each([
   [edit("human", "nothing", "x"), /old_text is not in the block/],
   [edit("human", "a", "x"), /more than once/],
   [edit("human", "", "y".repeat(199)), /would have 206 characters, and 200 are the most/],
-])("an edit that cannot be made says why, and shows the text", async (order, reason) => {
+])("a refused edit has the reason and the current text", async (order, reason) => {
   const model = scriptedModel([edit("human", "", "banana"), order, say("done")]);
   const lead = worker(model);
   await using t = testRuntime({ agents: [lead], store: memoryStore() });
@@ -224,7 +224,7 @@ test("recalled text is untrusted, and has the labels of its facts", async () => 
   expect(await ask("number")).toMatchObject({ untrusted: true, private: true });
 });
 
-test("without a store the tools say so, and the run goes on", async () => {
+test("without a store the tools return an error, and the run continues", async () => {
   const model = scriptedModel([call("remember", { key: "a", value: "b" }), say("done")]);
   const lead = worker(model);
   await using t = testRuntime({ agents: [lead] });

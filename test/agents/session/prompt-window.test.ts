@@ -94,7 +94,7 @@ test("a cut between a call and its result leaves both out", async () => {
   expect(await shortWindowOf(drafts, { maxMessages: 3 })).toEqual(["?1", "!1", "d"]);
 });
 
-test("a call without a result gets one that says so", async () => {
+test("a call without a result gets a placeholder result", async () => {
   const some = [calling("a", "1", "2", "3"), results("b", ["2"]), user("c")];
   expect(await shortWindowOf(some)).toEqual(["?1 ?2 ?3", "!2 !1 failed !3 failed", "c"]);
   expect(await shortWindowOf([calling("a", "1")])).toEqual(["?1", "!1 failed"]);

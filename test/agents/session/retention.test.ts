@@ -13,7 +13,7 @@ test("only a root with permanent content writes on the main branch", () => {
   expect(placeOf({ runId: helper, retention: "run" })).toEqual({ branch: helper });
 });
 
-test("a run that keeps nothing writes nowhere", () => {
+test("a run without retention writes nothing", () => {
   expect(placeOf({ runId: root, retention: "none" })).toBeNull();
   expect(placeOf({ runId: helper, retention: "none" })).toBeNull();
 });

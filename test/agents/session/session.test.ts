@@ -19,7 +19,7 @@ test("an empty session has an empty path", async () => {
   expect(await idsOf((await talk()).path())).toEqual([]);
 });
 
-test("a session that was not opened says so", async () => {
+test("an unopened session reports an error", async () => {
   const { store, partition } = await talk();
   const session = new Session(store, partition, { id: SessionId.of("other"), userId: null });
   await expect(session.head()).rejects.toThrow(NotFoundError);

@@ -103,7 +103,7 @@ test("8.5 old results are shortened, new ones stay whole", () => {
 });
 
 test.each([() => slidingWindow(0), () => tokenLimit(1.5), () => lastToolGroups(-1)])(
-  "8.5 a limit that is none is refused",
+  "8.5 an invalid limit is refused",
   (make) => {
     expect(make).toThrow(/must be an integer >= /);
   },

@@ -146,7 +146,7 @@ test("a reader without the right to content sees money, tokens and decisions, an
   expect(faults).toEqual([]);
 });
 
-test("an erased tree says so, and keeps its money and decisions", async () => {
+test("an erased tree is marked as erased, and keeps its cost and decisions", async () => {
   const analyst = await openAnalyst();
   analysts.push(analyst);
   const site = await siteOf([analyst.agent]);

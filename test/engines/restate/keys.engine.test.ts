@@ -175,7 +175,7 @@ test("the reply or error of one call does not pass for that of another, not even
   await engine[Symbol.asyncDispose]();
 });
 
-test("a tree whose key was destroyed reports it to every caller, and its run is not retried forever", async () => {
+test("a tree with a destroyed key reports it to every caller, and its run is not retried forever", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });
   const destroyed = new Set<string>();
   const keys: Keys = {
