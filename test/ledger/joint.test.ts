@@ -33,7 +33,7 @@ test("one account that refuses leaves all of them as they were", () => {
   expect(accounts).toEqual([wide, full]);
 });
 
-test("nothing is kept for landing: a limit is used up to its end", () => {
+test("nothing is reserved for landing: a limit is used completely", () => {
   const exact = Ledger.account({ maxTokens: 500, maxTurns: 1 });
   expect(Joint.begin([exact], ask).decision).toMatchObject({ kind: "fits", outputTokens: 400, shrunk: null });
 });

@@ -14,7 +14,7 @@ test("3.8 a tenth of tokens and cost, rounded up, is kept for landing", () => {
   expect(cost.begin("root", { ask: landing })).toMatchObject({ ceiling: { costMicros: 10 } });
 });
 
-test("3.8 of turns the last one is kept for landing", () => {
+test("3.8 the last turn is reserved for landing", () => {
   const tree = new Tree({ rootBudget: { maxTurns: 2 } });
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", dimension: "turns", limit: 2, used: 1 });

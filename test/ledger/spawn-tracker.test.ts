@@ -55,7 +55,7 @@ test("a release gives the slot back, a paused run's gives none", () => {
   expect(house.total).toBe(1);
 });
 
-test("lowered below normal in a full house a run is paused, raised again it goes on", () => {
+test("a run lowered below normal in a full tree is paused, and continues when raised again", () => {
   const house = tracker(2);
   house.acquire(a);
   house.reprioritize(a, "low");

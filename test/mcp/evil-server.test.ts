@@ -147,7 +147,7 @@ test("many changes of the list cost one reading each time that a tool is called"
   expect((await callTools(server, 2)).texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
 });
 
-test("an elicitation is refused by default, and people are not asked", async () => {
+test("an elicitation is refused by default, and no person is asked", async () => {
   await using server = mcp(await approved("elicits"));
   const { texts } = await callTools(server);
   expect(texts).toEqual([expect.stringContaining('"error"')]);

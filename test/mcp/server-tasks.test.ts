@@ -127,7 +127,7 @@ test("a caller with an approving key decides a question, once", async () => {
   expect(await client.get(taskId)).toMatchObject({ result: { content: [{ text: "sold" }] } });
 });
 
-test("a question that the caller may not or cannot answer is work that goes on", async () => {
+test("a question that the caller may not or cannot answer is reported as running work", async () => {
   await using server = await serve([seller()], { waitS: 20 });
   const weak = caller(server.url, ada, tasksAndForms);
   const taskId = await weak.beginTask("seller");

@@ -84,7 +84,7 @@ test("the mark of a tool message is that of its last result, so that there is on
   expect(tool?.content[0]).not.toHaveProperty("providerOptions");
 });
 
-test("an hour is asked for where the model says so, and nothing where it is off", async () => {
+test("an hour is requested if the model sets it, and nothing if it is off", async () => {
   expect(await marksOf(claude, {}, { promptCache: "1h" })).toContainEqual(hour);
   expect(await marksOf(claude, {}, { promptCache: "off" })).toEqual(Array(6).fill(null));
   expect(await marksOf(claude, { stable: [] })).toEqual(Array(6).fill(null));

@@ -81,7 +81,7 @@ test("files go by address or as they are", async () => {
   ]);
 });
 
-test("an address that is none is a wrong request that cost nothing", async () => {
+test("an invalid address is a bad request that cost nothing", async () => {
   const content = [{ type: "file", mediaType: "image/png", source: { url: "not an address" } } as const];
   await expect(promptOf([{ role: "user", content }])).rejects.toMatchObject({
     kind: "format",

@@ -141,7 +141,7 @@ test("with pins, a changed file, a file without a pin and a missing file are ref
   expect(addedTo(model)[1]).toMatch(/ kind$/);
 });
 
-test("code of a folder is not loaded where the profile says so", async () => {
+test("code of a folder is not loaded if the profile forbids it", async () => {
   const folder = folderOf({ "extensions/word.ts": adding("kind") });
   const model = scriptedModel([say("one")]);
   await using runtime = runtimeOf(profile(folder, { code: false }), model);

@@ -95,7 +95,7 @@ test("knowledge is shown as far as there is room, and named beyond", async () =>
   expect(text).toContain(`Further files, not shown:\n- ${folder}/knowledge/b.txt (40000 bytes)`);
 });
 
-test("a skill is listed, its text is read by the tool, and a name that is none gets the list", async () => {
+test("a skill is listed, the tool reads its text, and an unknown name gets the list", async () => {
   const model = scriptedModel([
     call("skill", { name: "weekly-report" }, ["skill", { name: "../../SOUL.md" }], ["skill", {}]),
     say("done"),

@@ -52,7 +52,7 @@ export const landingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 of turns the last one is kept for landing; maxTurns 1 keeps it",
+    name: "3.8 the last turn is reserved for landing; maxTurns 1 keeps it",
     async run(harness) {
       const calls = [ask(50), ask(50), ask(50), ask(50, landing), ask(50, landing)];
       const three = trying("three", calls, { budget: { maxTurns: 3 } });

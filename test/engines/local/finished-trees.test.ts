@@ -14,7 +14,7 @@ test.each([
   ["with nothing to erase", alone, {}],
   ["with something to erase", boss, {}],
   ["with a store", alone, { store: memoryStore() }],
-] as const)("of trees that are finished, %s, the last 1,000 are kept", async (_, agent, options) => {
+] as const)("the last 1,000 finished trees are kept, %s", async (_, agent, options) => {
   await using runtime = new Runtime({ agents: [agent, helper], engine: local(), eraseAfterS: 0, ...options });
   const first = await runtime.start(agent, "go");
   expect(await first.result()).toMatchObject({ status: "completed" });

@@ -72,7 +72,7 @@ test("an object that has no state and that no caller waits for is freed", async 
   expect(objects.size).toBe(0);
 });
 
-test("of objects that are finished the last 1,000 are kept", async () => {
+test("the last 1,000 finished objects are kept", async () => {
   const objects = createObjects();
   await objects.ask(at("lives"), "put", "x");
   for (let n = 0; n < 1_100; n++) {

@@ -57,7 +57,7 @@ test("a worker that must end in a model step keeps its answer; the run continues
 }, 300_000);
 
 // Drained when the steps have begun, but not all have passed the gate, which another worker owns.
-test("of steps side by side all are kept, and none is begun after the first ends", async () => {
+test("all concurrent steps are kept, and none begins after the first ends", async () => {
   const [busy, other, run] = await startOnOneOfTwo("beside", (kept) => kept === 2);
   busy.process.kill("SIGTERM");
   await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);

@@ -73,7 +73,7 @@ test("a call that is refused ends with the method's error", async () => {
   expect(await result).toMatchObject({ ok: false, error: { code: "id-conflict", id: object.key } });
 });
 
-test("race tells every replay the same winners in the same order", async () => {
+test("race returns the same winners in the same order on every replay", async () => {
   const order = [3, 1, 5, 0, 2, 4];
   const ended = order.map(() => Promise.withResolvers<void>());
   const attempts: string[][] = [];

@@ -125,7 +125,7 @@ const ways: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 };
 
 describe.concurrent.each(Object.entries(ways))("a run of which %s", (_, breakIt) => {
-  test("ends when it is cancelled; its parent goes on", { timeout: 180_000 }, async () => {
+  test("ends when it is cancelled; its parent continues", { timeout: 180_000 }, async () => {
     const at = await stage(undefined);
     await breakIt(at);
     const elapsed = startStopwatch();
@@ -135,7 +135,7 @@ describe.concurrent.each(Object.entries(ways))("a run of which %s", (_, breakIt)
     await expectOver(at, ["cancelled", "cancelled"]);
   });
 
-  test("ends by its deadline; its parent goes on", { timeout: 180_000 }, async () => {
+  test("ends by its deadline; its parent continues", { timeout: 180_000 }, async () => {
     const deadlineS = 10;
     const elapsed = startStopwatch();
     const at = await stage(deadlineS);

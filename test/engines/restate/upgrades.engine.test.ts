@@ -179,7 +179,7 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
   expect((await own.result()).output).toEqual(["answer 2", "answer 4", young.name]);
 }, 300_000);
 
-test("a run that goes on in a fresh execution goes on with the newest build", async () => {
+test("a run that continues in a new execution uses the newest build", async () => {
   await work(old, "1");
   const run = await startWaiting("cycler");
   await work(young, "1");
