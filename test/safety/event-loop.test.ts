@@ -35,7 +35,7 @@ test.each([
   ["spaces after a delimiter", `---\nname: a\n${fill("---  \t", 99_900)}x`],
 ])("reading the largest SKILL.md with %s takes < 50 ms", (_, text) => {
   expect(text.length).toBeLessThanOrEqual(100_000);
-  expect(shortest(() => expect(() => parseSkillFile(text, "b")).toThrow())).toBeLessThan(50);
+  expect(shortest(() => expect(() => parseSkillFile(text, "b")).toThrow(/must|line/u))).toBeLessThan(50);
 });
 
 test.each<[string, object]>([
