@@ -3,6 +3,7 @@ import { everybody, mayDo, mayReadEntries, type Auth, type Principal, type Scope
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { RefusalError } from "./refusal.ts";
 import { namesTenant, refuse, refuseTenant } from "./shape.ts";
+import { StructureBytes } from "./structure-bytes.ts";
 
 /** Names of this machine, for itself. */
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
@@ -106,11 +107,14 @@ export function checkNoBody(headers: Headers): void {
 export async function readBody(request: Request, most: number): Promise<unknown> {
   if (Number(request.headers.get("content-length") ?? 0) > most) tooLarge(most);
   const parts: Uint8Array[] = [];
+  const structure = new StructureBytes();
   let size = 0;
   try {
     for await (const part of request.body ?? []) {
       size += part.byteLength;
       if (size > most) tooLarge(most);
+      structure.add(part);
+      if (structure.count > maxStructureBytes) tooLarge(maxStructureBytes, " outside strings");
       parts.push(part);
     }
   } catch (error) {
@@ -129,6 +133,9 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   if (excess === "maxKeys") refuse("body", `must have at most ${limits.maxKeys} keys`);
   return body;
 }
+
+/** Files are strings, so only strings may be larger than a body without files. */
+const maxStructureBytes = 1_048_576;
 
 /** A chat sends all of its messages, with about ten keys each. */
 const limits = { maxDepth: 64, maxKeys: 50_000 };
@@ -151,8 +158,8 @@ function decode(bytes: Uint8Array): { readonly text: string; readonly body: unkn
   }
 }
 
-function tooLarge(most: number): never {
-  throw new RefusalError("body-too-large", `the body must have at most ${most} bytes`);
+function tooLarge(most: number, place = ""): never {
+  throw new RefusalError("body-too-large", `the body must have at most ${most} bytes${place}`);
 }
 
 function hostOf(origin: string): string | null {

@@ -2,6 +2,7 @@ import { hasInexactNumber } from "#base";
 import { expect, test } from "vitest";
 import { toShown } from "../../src/mcp/content.ts";
 import { parseSkillFile } from "../../src/profile/skill-file.ts";
+import { readBody } from "../../src/server/gate.ts";
 import { defaultLimits } from "../../src/server/limits.ts";
 import { cpuMs } from "../cpu-time.ts";
 
@@ -28,6 +29,29 @@ test.each(Object.entries(bodies))(
     expect(shortest(() => expect(hasInexactNumber(text)).toBe(false))).toBeLessThan(50);
   },
 );
+
+/** Reads a body as the largest upload. */
+const upload = (text: string): Promise<unknown> => {
+  const headers = { "content-type": "application/json" };
+  return readBody(
+    new Request("http://x/", { method: "POST", headers, body: text }),
+    defaultLimits.uploadBytes,
+  );
+};
+
+test.each(["[],", "1,", '"",', "   "])(
+  "an upload of many %j is refused before it is parsed",
+  async (part) => {
+    await expect(upload(`[${fill(part, 4 * body)}1]`)).rejects.toThrow(
+      "at most 1048576 bytes outside strings",
+    );
+  },
+);
+
+test("an upload with a large string is read, whatever characters the string has", async () => {
+  const text = fill('["\\],é', 3 * body);
+  expect(await upload(JSON.stringify({ text }))).toEqual({ text });
+});
 
 test.each([
   ["only front matter", `---\nname: a\n${fill("# \n", 99_900)}`],
