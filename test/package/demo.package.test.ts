@@ -146,19 +146,19 @@ test("the viewer breaks it, and it does not break: money is exact to the micro-d
   await picture("works");
 
   await page.getByRole("button", { name: "Kill its worker" }).click();
-  const money = page.getByLabel("Money before and after the kill");
+  const money = page.getByLabel("Cost before and after the kill");
   await page.getByText("The server has not answered for").waitFor();
   const goneAt = Date.now();
   await picture("worker-gone");
   await money.getByText("It continues").waitFor();
   const shown = await money.getByText(", kept").innerText();
 
-  await page.getByRole("button", { name: "Let a page give it orders" }).click();
+  await page.getByRole("button", { name: "Inject a prompt through a page" }).click();
   await page.getByText("May writer call send_email?").waitFor();
   await page.getByText("is Cyrillic U+0430").waitFor();
   await page.getByText("this run has seen both untrusted and private content").waitFor();
   await picture("orders-of-a-page");
-  await page.getByRole("button", { name: "Spend more than it may" }).click();
+  await page.getByRole("button", { name: "Exceed its budget" }).click();
   const decided = async (count: number): Promise<boolean> =>
     (await read<{ items: unknown[] }>(`/approvals?tree=${tree}&state=decided`)).items.length === count;
   await pressUntil("d", () => decided(1));

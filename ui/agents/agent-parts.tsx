@@ -15,7 +15,7 @@ export function RiskPill({ risk }: { readonly risk: ToolRecord["risk"] }): React
 
 /** Describes the limits of an agent's runs. */
 export function budgetText(budget: AgentRecord["budget"]): string {
-  if (!budget) return "none of its own";
+  if (!budget) return "none";
   const { maxCostUsd, maxTokens, maxTurns, deadlineS } = budget;
   const parts = [
     maxCostUsd !== undefined && `$${maxCostUsd.toFixed(2)}`,
@@ -23,5 +23,5 @@ export function budgetText(budget: AgentRecord["budget"]): string {
     maxTurns !== undefined && `${count(maxTurns)} model calls`,
     deadlineS !== undefined && `${count(deadlineS)} s`,
   ].filter(Boolean);
-  return parts.length === 0 ? "none of its own" : parts.join(", ");
+  return parts.length === 0 ? "none" : parts.join(", ");
 }

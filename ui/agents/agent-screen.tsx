@@ -91,7 +91,7 @@ function Week({ name }: { readonly name: string }): ReactNode {
           </div>
         ))}
       </dl>
-      <p className="muted">Money of a run is that of the run and all below it.</p>
+      <p className="muted">The cost of a run includes its children.</p>
     </section>
   );
 }
@@ -101,15 +101,15 @@ function Tools({ tools }: { readonly tools: readonly ToolRecord[] }): ReactNode 
     <section aria-labelledby="agent-tools">
       <h2 id="agent-tools">Tools</h2>
       {tools.length === 0 ? (
-        <p className="sub">It has none: it can only answer.</p>
+        <p className="sub">No tools: the agent can only answer.</p>
       ) : (
         <table className="runs records boxed">
           <thead>
             <tr>
               <th className="c-tool">Tool</th>
               <th className="c-risk">Risk</th>
-              <th className="c-flow">Brings in</th>
-              <th className="c-flow">Lets out</th>
+              <th className="c-flow">Content</th>
+              <th className="c-flow">Egress</th>
               <th>Description</th>
             </tr>
           </thead>
@@ -123,7 +123,7 @@ function Tools({ tools }: { readonly tools: readonly ToolRecord[] }): ReactNode 
                   <RiskPill risk={tool.risk} />
                 </td>
                 <td className="sub">{bringsText(tool)}</td>
-                <td className="sub">{tool.outside ? "yes" : "nothing"}</td>
+                <td className="sub">{tool.outside ? "yes" : "no"}</td>
                 <td className="sub wraps">
                   <InertText text={tool.description} />
                 </td>
@@ -143,7 +143,7 @@ function bringsText({ origin, trust, sensitivity }: ToolRecord): string {
   return `${origin}${marks.length === 0 ? "" : `, ${marks.join(", ")}`}`;
 }
 
-const names = (list: readonly string[]): string => (list.length === 0 ? "none of its own" : list.join(", "));
+const names = (list: readonly string[]): string => (list.length === 0 ? "none" : list.join(", "));
 
 function Limits({ agent }: { readonly agent: AgentRecord }): ReactNode {
   const { team, budget, retention, guardrails, middleware } = agent;
@@ -186,7 +186,7 @@ function InstructionsOf({ agent: { instructions } }: { readonly agent: AgentReco
     <section aria-labelledby="agent-instructions">
       <h2 id="agent-instructions">Instructions</h2>
       {instructions === undefined && (
-        <p className="sub">They are content: your key lacks the scope content.</p>
+        <p className="sub">Instructions are content: your key lacks the scope content.</p>
       )}
       {instructions === null && <p className="sub">None, or computed for each turn.</p>}
       {typeof instructions === "string" && (

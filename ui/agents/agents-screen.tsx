@@ -37,8 +37,8 @@ export function AgentsScreen(): ReactNode {
         )}
         {!data && !error && <Skeleton label="Agents" />}
         {data?.length === 0 && (
-          <Empty title="No agent is here" command="npx reeve init">
-            <p>Agents that the server&apos;s runtime is created with appear here.</p>
+          <Empty title="No agents yet" command="npx reeve init">
+            <p>The agents of the server&apos;s runtime appear here.</p>
           </Empty>
         )}
         {data && data.length > 0 && <AgentTable agents={data} week={week} />}

@@ -23,8 +23,8 @@ export const overtakenText = (
 ): string => `Too late: ${tool} of ${agentId} was ${decision} by ${by} at ${clockTime(at)}`;
 
 const refusals: Readonly<Record<string, string>> = {
-  decided: "Another person was faster: it is decided.",
-  expired: "Too late: it has expired.",
+  decided: "Too late: another person has decided.",
+  expired: "Too late: the question has expired.",
   "run-ended": "Too late: the run has ended.",
   "other-arguments": "Not decided: the call has changed since it was shown.",
 };
@@ -48,7 +48,7 @@ async function decide(
   try {
     await post(`/approvals/${segment(record.id)}/${verb}`, body);
     const what = record.asks ? (verb === "deny" ? "Declined the question" : "Answered") : done[verb];
-    notify(`${what}: ${record.tool} of ${record.agentId}. It cannot be taken back.`);
+    notify(`${what}: ${record.tool} of ${record.agentId}. This cannot be undone.`);
     return "counts";
   } catch (error) {
     if (error instanceof ApiError && error.decided) {

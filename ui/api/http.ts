@@ -127,9 +127,9 @@ function fieldOf(value: unknown, name: string): unknown {
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 403) return `Your key may not do this: ${error.message}`;
-  if (error.status === 429) return `Not begun: try again in ${error.retryAfterS ?? 1} s (${error.message})`;
+  if (error.status === 429) return `Not started: try again in ${error.retryAfterS ?? 1} s (${error.message})`;
   if (error.noted !== null)
     return `The server failed. Its log has the reason under ${error.noted}. Try again, or ask its operator.`;
-  if (error.status === 504) return "No answer: it may still be done. It was asked again under the same id.";
+  if (error.status === 504) return "No answer: the action may still happen. It was retried with the same id.";
   return error.message;
 }

@@ -53,13 +53,13 @@ export const runActions = {
     act(run, {
       name: "follow-up",
       body: { text, id: newId() },
-      told: () => "Kept: read when the agent would stop",
+      told: () => "Queued: read when the agent would stop",
     }),
   topUp: (run: string, maxCostUsd: number): Promise<boolean> =>
     act(run, {
       name: "top-up",
       body: { maxCostUsd, id: newId() },
-      told: () => `Topped up by $${maxCostUsd.toFixed(2)}. Given money stays.`,
+      told: () => `Topped up by $${maxCostUsd.toFixed(2)}. A top-up cannot be undone.`,
     }),
   cancel: (run: string, reason: string): Promise<boolean> =>
     act(run, {

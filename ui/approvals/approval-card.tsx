@@ -177,7 +177,7 @@ function Facts({ record }: { readonly record: ApprovalRecord }): ReactNode {
         {dollars(record.spentMicros)}
       </div>
       <div>
-        <div className="k">{decision ? "Asked" : "Waits since"}</div>
+        <div className="k">{decision ? "Asked" : "Waiting since"}</div>
         {clockTime(record.requestedAt)}, <Ago at={record.requestedAt} />
       </div>
       <div>
@@ -214,8 +214,8 @@ function Actions({
     <div className="act">
       <input
         ref={words}
-        aria-label="Words for the model"
-        placeholder="Words for the model, if you deny or edit"
+        aria-label="Message to the model"
+        placeholder="Message to the model, if you deny or edit"
       />
       {isCall && <Button label="Edit arguments" hint="E" size="large" locked={lock} onPress={onEdit} />}
       <Button

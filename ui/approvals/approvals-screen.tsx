@@ -237,8 +237,8 @@ function NoQuestion({
         </Empty>
       )}
       {isRead && !isFiltered && (
-        <Empty title={state === "pending" ? "Nothing waits for you" : "Nothing was decided yet"}>
-          <p>Calls that need approval, and questions of agents, appear here as soon as they are asked.</p>
+        <Empty title={state === "pending" ? "Nothing waits for you" : "No decisions yet"}>
+          <p>Calls that need approval and questions from agents appear here.</p>
         </Empty>
       )}
     </div>

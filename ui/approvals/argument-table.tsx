@@ -68,7 +68,7 @@ export function ArgumentTable({
         <header>
           <b>[erased]</b>
           <span className="muted">
-            The arguments went with the content of the tree. Who decided what stays.
+            The arguments were erased with the tree&apos;s content. The decision is kept.
           </span>
         </header>
       </div>
@@ -77,7 +77,7 @@ export function ArgumentTable({
   return (
     <div className="args">
       <header>
-        <b>{record.decision === null ? "Exactly this will be sent" : "Exactly this was asked about"}</b>
+        <b>{record.decision === null ? "Exactly this will be sent" : "Exactly this was requested"}</b>
         <span className="muted">
           {counted(fields.length, "field")}, {counted(characters, "character")}
         </span>

@@ -20,7 +20,7 @@ export function DecisionLine({ record }: { readonly record: ApprovalRecord }): R
       <b>
         {decision.decision} by <InertText text={decision.by} /> at {clockTime(decision.at)}
       </b>
-      {isFromMemory(record) && <p>By an approval remembered from before: no person saw this call.</p>}
+      {isFromMemory(record) && <p>Approved by a remembered decision: no person saw this call.</p>}
       {isRemembered(record) && (
         <p>
           Remembered: every further call of <InertText text={tool} /> by this run of{" "}

@@ -18,8 +18,7 @@ export function Reason({ record }: { readonly record: ApprovalRecord }): ReactNo
         </b>
         {record.ruleOfTwo && (
           <div className="sub">
-            Untrusted and private content meet in this run. An approval remembered from before does not cover
-            it.
+            Untrusted and private content meet in this run. A remembered approval does not cover this call.
           </div>
         )}
       </div>
@@ -62,7 +61,7 @@ function Leg({
         {sources.length > 0 && `, ${counted(sources.length, "source")}`}
       </h3>
       {sources.length === 0 ? (
-        <p className="muted">The source is not known.</p>
+        <p className="muted">Unknown source.</p>
       ) : (
         <ul>
           {sources.map((source) => (

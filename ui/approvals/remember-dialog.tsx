@@ -18,8 +18,8 @@ export function RememberDialog({
     <Modal title={`Approve every further ${record.tool}?`} onClose={onClose}>
       <p>
         This call, and every further call of <InertText text={record.tool} /> by this run of{" "}
-        <InertText text={record.agentId} />, whatever its arguments. It cannot be taken back. Where untrusted
-        and private content meet, a person is asked again.
+        <InertText text={record.agentId} /> with any arguments. This cannot be undone. If untrusted and
+        private content meet, a person is asked again.
       </p>
       <div className="dialog-acts">
         <Button label="Close" hint="Esc" onPress={onClose} />

@@ -82,8 +82,8 @@ function AuditBody({ index }: { readonly index: number | null }): ReactNode {
 function NoLinks({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   if (!isFiltered)
     return (
-      <Empty title="Nothing was decided yet" command='reeve run <agent> "…"'>
-        <p>Every decision about a tree is a link here: who may call what, who spent what, who approved.</p>
+      <Empty title="No decisions yet" command='reeve run <agent> "…"'>
+        <p>Every decision about a tree is a link here: permissions, spending and approvals.</p>
       </Empty>
     );
   return (
@@ -234,7 +234,7 @@ function LinkPanel({ index, suffix }: { readonly index: number; readonly suffix:
         <Button label="Close" hint="⌫" size="small" onPress={() => go(`/audit${suffix}`)} />
       </div>
       {error && <p className="problem">{errorText(error)}</p>}
-      {link === null && <p className="sub">There is no such link.</p>}
+      {link === null && <p className="sub">The chain has no such link.</p>}
       {link && (
         <dl className="kv">
           <Field

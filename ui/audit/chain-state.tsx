@@ -50,7 +50,7 @@ export function ChainState(): ReactNode {
     event.preventDefault();
     const text = new FormData(event.currentTarget).get("head");
     const head = parseHead(typeof text === "string" ? text : "");
-    setProblem(head ? null : "A head is a number, a colon and a hash, as copied from here.");
+    setProblem(head ? null : "A head is a number, a colon and a hash, as copied from this page.");
     if (head) verify(head);
   };
   const head = data?.head ?? null;
@@ -66,7 +66,7 @@ export function ChainState(): ReactNode {
       </div>
       {head && <HeadLine head={head} />}
       <details className="chain-compare">
-        <summary>Compare with a head you kept</summary>
+        <summary>Compare with a saved head</summary>
         <form onSubmit={compare}>
           <label>
             Head
@@ -102,7 +102,7 @@ function ReportLine({
   readonly report: AuditReport | null;
   readonly head: AuditHead | null;
 }): ReactNode {
-  if (!head) return <div className="chain-word">Nothing was decided yet: the chain has no link.</div>;
+  if (!head) return <div className="chain-word">No decisions yet: the chain has no link.</div>;
   if (!report)
     return <div className="chain-word">Not checked yet. The check reads the whole chain with its key.</div>;
   const { verdict, at, hadHead } = report;
@@ -113,7 +113,7 @@ function ReportLine({
         <span>
           {verdict.fault}: {faultTexts[verdict.fault] ?? "see the guide"}. Checked{" "}
           <Ago at={at} suffix=" ago" />
-          {hadHead ? ", against a head that was kept elsewhere" : ""}.
+          {hadHead ? ", against a saved head" : ""}.
         </span>
       </div>
     );
@@ -121,11 +121,11 @@ function ReportLine({
   return (
     <div className="chain-word">
       <span className="st ok">
-        ✓ {verdict.length === 0 ? "Whole" : `Whole up to link ${count(verdict.length - 1)}`}
+        ✓ {verdict.length === 0 ? "Intact" : `Intact up to link ${count(verdict.length - 1)}`}
       </span>
       <span>
         checked <Ago at={at} suffix=" ago" />
-        {hadHead ? ", against a head that was kept elsewhere" : ""}
+        {hadHead ? ", against a saved head" : ""}
         {since > 0 ? `, ${counted(since, "link")} since` : ""}
       </span>
     </div>
@@ -136,8 +136,8 @@ function HeadLine({ head: { index, hash } }: { readonly head: AuditHead }): Reac
   const text = `${index}:${hash}`;
   const copy = (): void =>
     void navigator.clipboard.writeText(text).then(
-      () => notify("Copied the head. Keep it outside the database."),
-      () => notify(`The browser does not allow to copy. ${text}`),
+      () => notify("Copied the head. Save it outside the database."),
+      () => notify(`The browser does not allow copying. ${text}`),
     );
   return (
     <div className="chain-head">
@@ -145,7 +145,7 @@ function HeadLine({ head: { index, hash } }: { readonly head: AuditHead }): Reac
       <code>{text}</code>
       <Button label="Copy" icon="copy" size="small" onPress={copy} />
       <span className="sub">
-        Keep this elsewhere: only a head outside the database shows later that links were cut off.
+        Save this outside the database: only a saved head shows that links were removed from the end.
       </span>
     </div>
   );

@@ -64,11 +64,11 @@ export const linkKinds = [
 
 /** Faults of a chain, worded as in the guide. */
 export const faultTexts: Readonly<Record<string, string>> = {
-  missing: "the link that is not there, with others behind it",
-  misplaced: "the first that follows another link than the one before it: moved, copied or inserted",
-  changed: "the first that differs from what was written, or was written without the key",
-  unreadable: "the first that cannot be opened: in a sealed store, one that was changed or moved",
-  "unknown-key": "the first whose key is missing: put the old one back into REEVE_KEY_PREVIOUS",
-  truncated: "the first that was cut off the end",
-  forked: "the head you kept: the chain is whole, but not the one it was",
+  missing: "this link is missing, although later ones exist",
+  misplaced: "the first link that was moved, copied or inserted",
+  changed: "the first link that was changed, or was written without the key",
+  unreadable: "the first link that cannot be decrypted: it was changed or moved",
+  "unknown-key": "the first link whose key is missing: add the old key to REEVE_KEY_PREVIOUS",
+  truncated: "the first link that was removed from the end",
+  forked: "the saved head: the chain is intact, but is not the same chain",
 };

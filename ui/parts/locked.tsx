@@ -18,7 +18,7 @@ export function Locked({
   return (
     <Empty title={`${what} needs the scope ${scope}`} command={command}>
       <p>
-        <Icon name="lock" /> Your key lacks it. A person whose key has it can use the page, or this command.
+        <Icon name="lock" /> Your key lacks it. Use a key with this scope, or this command.
       </p>
     </Empty>
   );

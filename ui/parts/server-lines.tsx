@@ -25,24 +25,24 @@ export function ServerLines(): ReactNode {
   if (lostSince !== null)
     return (
       <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
-        The runs go on. The page tries again by itself.
+        Runs continue. The page reconnects automatically.
       </Line>
     );
   if (isStoreGone)
     return (
       <Line title="The store does not answer: nothing new can be read.">
-        Check the database of the server. The page tries again by itself.
+        Check the server&apos;s database. The page retries automatically.
       </Line>
     );
   return (
     <>
       {lagMs !== null && lagMs > behindMs && (
         <Line title={`The store is ${span(lagMs)} behind.`}>
-          The page shows the state of then. If it stays so, check the load of the database.
+          The page shows an older state. If this persists, check the database&apos;s load.
         </Line>
       )}
       {noWorkerSince !== null && now - noWorkerSince > noWorkerMs && (
-        <Line title="No worker is there: nothing goes on until one is.">
+        <Line title="No worker is connected: runs wait until one starts.">
           Run <code className="cmd">npx reeve dev</code>, or start a worker.
         </Line>
       )}

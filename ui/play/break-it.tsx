@@ -46,13 +46,13 @@ export function BreakIt({
           onPress={() => void kill()}
         />
         <Button
-          label="Let a page give it orders"
+          label="Inject a prompt through a page"
           size="small"
           locked={lock}
           onPress={() => void causeFault("injection")}
         />
         <Button
-          label="Spend more than it may"
+          label="Exceed its budget"
           size="small"
           locked={lock ?? idle}
           onPress={() => onSteer(moreWork)}
@@ -64,7 +64,7 @@ export function BreakIt({
       ) : (
         <p className="sub">
           Only in <code>reeve dev</code>. Finished work is neither repeated nor paid for again: watch the
-          money.
+          cost.
         </p>
       )}
     </section>
@@ -82,8 +82,8 @@ function KillReceipt({ before, tree }: { readonly before: KilledAt; readonly tre
   const hasContinued = lastSeq !== null && tree.seq > lastSeq;
   const now = spendOf(tree.root, tree);
   return (
-    <dl className="kill-receipt" aria-label="Money before and after the kill">
-      <dt>{hasContinued ? "It continues" : "Its worker is gone"}</dt>
+    <dl className="kill-receipt" aria-label="Cost before and after the kill">
+      <dt>{hasContinued ? "It continues" : "Its worker was killed"}</dt>
       <dd>{hasContinued ? "after its last finished step" : "the tree waits for another one"}</dd>
       <dt>Settled before</dt>
       <dd>{exactUsd(before.settledMicros)}, kept</dd>

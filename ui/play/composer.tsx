@@ -45,7 +45,7 @@ export function LimitPills({
         at most $
         <input
           type="number"
-          aria-label="Most dollars"
+          aria-label="Maximum dollars"
           min="0.01"
           max={most}
           step="0.01"
@@ -67,7 +67,7 @@ export function LimitPills({
       <label className="pill">
         <input
           type="number"
-          aria-label="Most agents"
+          aria-label="Maximum agents"
           min="1"
           value={limits.maxAgents}
           onChange={({ target }) => onChange({ ...limits, maxAgents: target.valueAsNumber || 1 })}
@@ -114,7 +114,7 @@ export function Composer({
     event.preventDefault();
     void send(event.altKey);
   };
-  const hint = isLive ? `Steer ${agent} while it works, or say what comes after …` : `Ask ${agent} …`;
+  const hint = isLive ? `Steer ${agent} now, or queue a follow-up …` : `Ask ${agent} …`;
   return (
     <div className="comp">
       <textarea
@@ -130,7 +130,7 @@ export function Composer({
         {children}
         <div className="spring" />
         {isLive && (
-          <Button label="After it" hint="⌥↵" size="small" locked={lock} onPress={() => void send(true)} />
+          <Button label="Follow up" hint="⌥↵" size="small" locked={lock} onPress={() => void send(true)} />
         )}
         <Button
           label={isLive ? "Steer" : "Start"}

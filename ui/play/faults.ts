@@ -7,7 +7,7 @@ export type FaultKind = "kill-worker" | "slow" | "injection";
 const told: Readonly<Record<FaultKind, string>> = {
   "kill-worker": "Its worker is killed. Another process continues.",
   slow: "The next five model calls take two seconds longer.",
-  injection: "The next page that it reads gives it orders.",
+  injection: "The next page that it reads holds an injected prompt.",
 };
 
 /** Injects a fault and states what to expect. Returns whether it was accepted. */

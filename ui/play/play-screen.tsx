@@ -138,7 +138,7 @@ const keysFor = (isLive: boolean): readonly (readonly [key: string, action: stri
   isLive
     ? [
         ["↵", "steer"],
-        ["⌥↵", "after it"],
+        ["⌥↵", "follow up"],
         ["A", "approve"],
         ["D", "deny"],
         ["T", "top up"],
@@ -156,7 +156,7 @@ function TreeOrHint({
   return (
     <div className="sec">
       <p className="sub">
-        The tree appears here as soon as it begins: who works, what it costs, and what waits for you.
+        The tree appears here when it starts: its agents, its cost and the questions to you.
       </p>
     </div>
   );

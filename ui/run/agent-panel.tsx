@@ -112,7 +112,7 @@ function Accounts({ tree, agent }: { readonly tree: TreeView; readonly agent: Ag
   return (
     <section className="sec">
       <h2>
-        <span>What may stop it first</span>
+        <span>Nearest limit</span>
         <span className="muted">{tightest ? names[tightest.kind] : "no limit"}</span>
       </h2>
       <div className="acc">

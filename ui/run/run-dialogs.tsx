@@ -118,8 +118,8 @@ function TopUpDialog({ agent, tree, onClose }: DialogProps): ReactNode {
         <SpendBar spend={after} big />
         <p className="sub">
           {before.maxCostMicros === null
-            ? "It has no limit of its own, so it needs no more."
-            : `${dollars(Math.max(0, (after.maxCostMicros ?? 0) - before.settledMicros - before.inDoubtMicros - before.reservedMicros))} free after it. Given money stays.`}
+            ? "The agent has no limit of its own: it needs no top-up."
+            : `${dollars(Math.max(0, (after.maxCostMicros ?? 0) - before.settledMicros - before.inDoubtMicros - before.reservedMicros))} free afterwards. A top-up cannot be undone.`}
         </p>
         <div className="dialog-acts">
           <Button label="Close" hint="Esc" onPress={onClose} />
@@ -149,10 +149,10 @@ function CancelDialog({ agent, onClose }: DialogProps): ReactNode {
           {agent.reservedMicros > 0 && (
             <li>Calls in flight may end first: at most {dollars(agent.reservedMicros)}</li>
           )}
-          <li>{dollars(agent.costMicros)} is spent and stays spent</li>
+          <li>{dollars(agent.costMicros)} is spent and cannot be recovered</li>
         </ul>
         <label>
-          Why, for the audit (optional)
+          Reason, for the audit (optional)
           <input name="reason" autoComplete="off" />
         </label>
         <div className="dialog-acts">

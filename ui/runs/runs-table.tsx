@@ -35,7 +35,7 @@ export function RunsTable({
           <th className="c-agent">Agent</th>
           <th className="c-alive r">Alive</th>
           <th className="c-money">Spent, reserved, cap</th>
-          <th className="c-why">What it waits for, or why it stopped</th>
+          <th className="c-why">Waiting for, or stop reason</th>
           <th className="c-age r">Age</th>
         </tr>
       </thead>

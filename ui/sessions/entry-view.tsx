@@ -90,7 +90,7 @@ function lineOf(entry: EntryRecord, replaced: number): string {
     case "model-change":
       return `Model changed to ${entry.model ?? ""}`;
     case "label":
-      return entry.label === null ? "Label taken away" : `Label: ${entry.label ?? ""}`;
+      return entry.label === null ? "Label removed" : `Label: ${entry.label ?? ""}`;
     case "branch":
       return "Branched from an earlier entry";
     case "custom":

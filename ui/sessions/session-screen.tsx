@@ -44,7 +44,7 @@ function SessionBody({ session }: { readonly session: SessionEntries }): ReactNo
     <>
       <div className="record-page wide" ref={list}>
         <SessionHead session={session} />
-        {session.items.length === 0 && <p className="sub">Nothing was said yet.</p>}
+        {session.items.length === 0 && <p className="sub">No messages yet.</p>}
         <ol className="entries" aria-label="Entries">
           {tree.loose.length > 0 && (
             <li className="entry-row">
@@ -85,7 +85,7 @@ function useFork({ id, userId }: SessionEntries): {
       (error: unknown) => notify(errorText(error)),
     );
   return {
-    lock: scopeLock ?? (isForeign ? "Only with a key of the user whose conversation it is" : null),
+    lock: scopeLock ?? (isForeign ? "Requires a key of the conversation's user" : null),
     at,
   };
 }
@@ -125,7 +125,7 @@ function SessionHead({ session }: { readonly session: SessionEntries }): ReactNo
         </p>
         {!hasContent && (
           <p className="locked-line">
-            What was said is content: your key lacks the scope content. The shape of the conversation stays.
+            Messages are content: your key lacks the scope content. Only the structure is shown.
           </p>
         )}
       </div>

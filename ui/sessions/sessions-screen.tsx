@@ -36,7 +36,7 @@ export function SessionsScreen(): ReactNode {
             checked={unnamed}
             onChange={({ target }) => setParams(target.checked ? { unnamed: "true" } : {})}
           />
-          Also those that no caller has named
+          Include unnamed sessions
         </label>
       </div>
       <div className="wrap" ref={list}>

@@ -23,7 +23,7 @@ export function BuildFailure(): ReactNode {
   if (failure === null) return null;
   return (
     <div className="build-failure" role="alert">
-      <b>The newest code does not load.</b> The build before still serves.
+      <b>The newest code does not load.</b> The previous build still serves.
       <pre className="mono">
         <InertText text={failure} />
       </pre>

@@ -20,11 +20,11 @@ const fixed: readonly Command[] = [
   { name: "Live runs", detail: "trees that have not ended", target: "/runs?show=live" },
   { name: "Runs that need you", detail: "trees with an open question", target: "/runs?show=asks" },
   { name: "Approvals", detail: "questions to people", target: "/approvals" },
-  { name: "Decided approvals", detail: "who decided what", target: "/approvals?state=decided" },
+  { name: "Decided approvals", detail: "past decisions", target: "/approvals?state=decided" },
   { name: "Spend", detail: "money by day, model and agent", target: "/spend" },
   { name: "Sessions", detail: "conversations", target: "/sessions" },
   { name: "Audit", detail: "the chain of decisions", target: "/audit" },
-  { name: "Agents", detail: "what each may do", target: "/agents" },
+  { name: "Agents", detail: "tools and limits of each", target: "/agents" },
   { name: "Playground", detail: "start an agent", target: "/play" },
   { name: "Copy link", detail: "to this place, ⌘⇧C", target: () => void copyLink() },
   { name: "Copy as command", detail: "for a terminal, ⌥C", target: () => void copyCommand() },
@@ -103,7 +103,7 @@ export function CommandBar({
         onKeyDown={press}
       />
       <CommandList id={list} commands={found} at={at} onOpen={open} />
-      {found.length === 0 && <p className="sub">Nothing has these words.</p>}
+      {found.length === 0 && <p className="sub">No match.</p>}
     </Modal>
   );
 }

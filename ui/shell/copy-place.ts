@@ -26,7 +26,7 @@ async function copy(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     notify(`Copied ${what}: ${text}`);
   } catch {
-    notify(`The browser does not allow to copy. ${text}`);
+    notify(`The browser does not allow copying. ${text}`);
   }
 }
 

@@ -12,11 +12,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }): Rea
     request("/session", { method: "POST", headers: { authorization: `Bearer ${key.trim()}` } }).then(
       onSignedIn,
       (error: unknown) =>
-        setProblem(
-          error instanceof ApiError && error.status === 401
-            ? "This key is not known here."
-            : errorText(error),
-        ),
+        setProblem(error instanceof ApiError && error.status === 401 ? "Unknown key." : errorText(error)),
     );
   };
   return (

@@ -35,7 +35,7 @@ export function AgentTable({ items }: { readonly items: readonly SpendSum[] }): 
         <thead>
           <tr>
             <th>Agent</th>
-            <th>Most on</th>
+            <th>Main model</th>
             <th className="r">Spent</th>
             <th>
               <span className="for-readers">Share</span>

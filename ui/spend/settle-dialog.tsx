@@ -69,7 +69,7 @@ export function SettleDialog({
       notify(
         reconciled
           ? `Settled: ${exactDollars(cost)} booked, ${exactDollars(Math.max(0, doubt.costMicros - cost))} free again`
-          : "It is not in doubt any more",
+          : "The call is no longer in doubt",
       );
       forgetDoubt(queries, doubt.attempt);
       onClose();
@@ -85,7 +85,7 @@ export function SettleDialog({
           from the provider's bill. It is booked at its ceiling: {exactDollars(doubt.costMicros)},{" "}
           {counted(doubt.tokens, "token")}.
         </p>
-        {booking === null && <p className="problem">It is not in doubt any more.</p>}
+        {booking === null && <p className="problem">The call is no longer in doubt.</p>}
         {error && <p className="problem">{errorText(error)}</p>}
         <UsageFields usage={usage} onChange={setUsage} />
         <p aria-live="polite">

@@ -24,7 +24,7 @@ export function TreesBehind({
       <header>
         <h2>Runs behind {column.title}</h2>
         <span className="muted">
-          {data?.more === true ? `the dearest ${shown}` : counted(items.length, "tree")}
+          {data?.more === true ? `the ${shown} most expensive` : counted(items.length, "tree")}
         </span>
         <Button label="Close" hint="Esc" size="small" onPress={onClose} />
       </header>

@@ -45,7 +45,7 @@ export function LabelPills({ labels }: { readonly labels: PartRecord["labels"] |
 }
 
 const reasons = {
-  ephemeral: "It was shown in this call only, and is kept nowhere.",
+  ephemeral: "It was shown in this call only and is not stored.",
   retention: "The run keeps no history.",
   "too-large": "It has over 1,000,000 characters.",
 } as const;
@@ -53,7 +53,7 @@ const reasons = {
 /** The reason why a part has no content here; null: it has. */
 function absenceText({ content, missing, notStored }: PartRecord): string | null {
   if (missing === "not-stored") return `[not stored] ${notStored ? reasons[notStored] : ""}`;
-  if (missing === "erased") return "[erased] The key of its tree was destroyed, or it was removed.";
+  if (missing === "erased") return "[erased] The tree's key was destroyed, or the content was removed.";
   return content === undefined || content === null ? "[locked]" : null;
 }
 

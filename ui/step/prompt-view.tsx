@@ -150,8 +150,8 @@ function AsSent({ step, record }: Pick<PromptProps, "step" | "record">): ReactNo
     <>
       <p className="sub">
         {record.isEqual
-          ? "Equal to what was sent: the hash over all parts is the one of the request."
-          : "Not all of what was sent is here."}
+          ? "Identical to the request: the hash over all parts matches."
+          : "Incomplete: some parts of the request are missing."}
       </p>
       <div className="part-body">
         <JsonTree value={requestOf(step, record)} open={5} />

@@ -130,7 +130,7 @@ async function copyText(text: string): Promise<void> {
     () => true,
     () => false,
   );
-  notify(isDone ? "Copied the request as JSON" : "The browser did not allow to copy");
+  notify(isDone ? "Copied the request as JSON" : "The browser does not allow copying");
 }
 
 function StepHead({
@@ -190,12 +190,12 @@ function StepContent({
 }): ReactNode {
   const lock = useLock("content");
   if (step.state === "running")
-    return <Notice text="It is in flight. What was sent is recorded when it ends." />;
-  if (error) return <Notice text={`What was sent cannot be read: ${errorText(error)}`} />;
+    return <Notice text="The call is in flight. Its request is recorded when it ends." />;
+  if (error) return <Notice text={`The request cannot be read: ${errorText(error)}`} />;
   if (!record) return <Skeleton label="Prompt" />;
   if (record.content === "erased")
     return (
-      <Notice text="[erased] The content of this step was erased with the key of its tree. Money and decisions stay." />
+      <Notice text="[erased] The content of this step was erased with the tree's key. Costs and decisions are kept." />
     );
   if (record.content === "not-recorded")
     return (

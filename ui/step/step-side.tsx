@@ -58,7 +58,7 @@ function Answer({
         </span>
       </h2>
       <div className="answer-text">
-        {!part && <p className="absent">No answer came.</p>}
+        {!part && <p className="absent">No answer.</p>}
         {part && isThere && <ContentBlocks blocks={blocksOf(part.content)} markdown={isMarkdown} />}
         {part && !isThere && <PartContent part={part} />}
         {part && <LabelPills labels={part.labels} />}

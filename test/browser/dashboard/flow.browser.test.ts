@@ -140,7 +140,7 @@ test("a key that may only read signs in, and sees locked actions with the reason
   const field = page.getByLabel("API key");
   await field.fill("wrong");
   await field.press("Enter");
-  await page.getByText("This key is not known here.").waitFor();
+  await page.getByText("Unknown key.").waitFor();
   await expectAccessible(page);
   await keepPicture(page, "sign-in-light");
   await field.fill("read-only");

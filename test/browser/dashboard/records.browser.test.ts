@@ -12,7 +12,7 @@ type Screen = readonly [name: string, path: string, ready: (page: Page) => Promi
 const shows = (text: string | RegExp) => (page: Page) => page.getByText(text).first().waitFor();
 
 const screens: readonly Screen[] = [
-  ["audit", "/audit", shows(/^Whole up to link|✓ Whole up to link/)],
+  ["audit", "/audit", shows(/^Intact up to link|✓ Intact up to link/)],
   ["audit-kind", "/audit?kind=approval", shows("requested send_email")],
   ["audit-link", "/audit/2", (page) => page.getByRole("complementary", { name: "Link 2" }).waitFor()],
   ["audit-none", "/audit?tree=none", shows("No link matches the filter")],
@@ -46,7 +46,7 @@ test.each(themes)("each screen of records is accessible and within the policy, i
 test.each(themes)("empty record screens show the next step, in %s", async (theme) => {
   const site = await siteOf(mailingTeam("").agents);
   for (const [path, text] of [
-    ["/audit", "Nothing was decided yet: the chain has no link."],
+    ["/audit", "No decisions yet: the chain has no link."],
     ["/sessions", "No conversation yet"],
   ] as const) {
     const { page, faults } = await visit(site, path, { theme });
@@ -65,7 +65,7 @@ test("the audit is checked, filtered and read without a mouse, and a head that i
   await page.keyboard.press("u");
   await shows("Not checked yet.")(page);
   await page.keyboard.press("v");
-  await shows(/Whole up to link/)(page);
+  await shows(/Intact up to link/)(page);
   await page.keyboard.press("j");
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
@@ -78,11 +78,11 @@ test("the audit is checked, filtered and read without a mouse, and a head that i
   await page.getByRole("button", { name: "approval" }).press("Enter");
   const kinds = await page.locator(".records tbody td:nth-child(3)").allInnerTexts();
   expect(new Set(kinds)).toEqual(new Set(["approval"]));
-  await page.getByText("Compare with a head you kept").press("Enter");
+  await page.getByText("Compare with a saved head").press("Enter");
   await page.getByLabel("Head", { exact: true }).fill("999:abcdef");
   await page.keyboard.press("Enter");
   await shows(/Broken at link/)(page);
-  await shows(/truncated: the first that was cut off the end/)(page);
+  await shows(/truncated: the first link that was removed from the end/)(page);
   await expectAccessible(page);
   await keepPicture(page, "audit-fault-light");
   expect(faults).toEqual([]);

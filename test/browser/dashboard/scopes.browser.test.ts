@@ -68,7 +68,7 @@ const both =
   };
 
 const withoutWords: Check = async (page) => {
-  await shows("What was said is content: your key lacks the scope content.")(page);
+  await shows("Messages are content: your key lacks the scope content.")(page);
   expect(await page.getByText("Who writes it?").count()).toBe(0);
   await shows("[content: needs the scope content]")(page);
 };
@@ -77,12 +77,12 @@ const reader: Readonly<Record<Path, Check>> = {
   "/runs": shows("The report"),
   "/runs/report": both(offers(/^Cancel/, lacks("run")), offers(/^Top up/, lacks("admin"))),
   "/approvals": offers(/^Approve once/, lacks("approve")),
-  "/approvals?state=decided": shows("Nothing was decided yet"),
+  "/approvals?state=decided": shows("No decisions yet"),
   "/sessions": shows("The report"),
   "/sessions/report-talk": both(withoutWords, offers(/^Fork here/, lacks("run"))),
   "/audit": shows("The audit needs the scope admin"),
   "/agents": shows("Writes and sends the report"),
-  "/agents/writer": shows("They are content: your key lacks the scope content."),
+  "/agents/writer": shows("Instructions are content: your key lacks the scope content."),
   "/play/lead": offers(/^Start/, lacks("run")),
 };
 
@@ -125,7 +125,7 @@ const expected: Readonly<Record<Holder, Readonly<Record<Path, Check>>>> = {
     "/approvals": shows("Nothing waits for you"),
     "/sessions": shows("No conversation yet"),
     "/sessions/report-talk": shows("Nothing here that your key can see"),
-    "/audit": shows("Nothing was decided yet: the chain has no link."),
+    "/audit": shows("No decisions yet: the chain has no link."),
     "/agents/writer": shows("Write one page. Send it to the team."),
     "/play/lead": async (page) => page.getByRole("textbox", { name: "Task" }).waitFor(),
   },

@@ -36,11 +36,7 @@ const screens: readonly (readonly [name: string, path: string, ready: (page: Pag
   ["run-ended", "/runs/revenue", (page) => page.getByText("completed").first().waitFor()],
   ["run-missing", "/runs/nothing", (page) => page.getByText("Nothing here that your key can see").waitFor()],
   ["approvals", "/approvals", (page) => page.getByRole("heading", { name: /planner|writer/ }).waitFor()],
-  [
-    "approvals-decided",
-    "/approvals?state=decided",
-    (page) => page.getByText("Nothing was decided yet").waitFor(),
-  ],
+  ["approvals-decided", "/approvals?state=decided", (page) => page.getByText("No decisions yet").waitFor()],
   ["playground", "/play/lead", (page) => page.getByRole("textbox", { name: "Task" }).waitFor()],
 ];
 

@@ -72,11 +72,11 @@ function goneStore(): SiteOptions["store"] & object {
 const states: Readonly<Record<string, State>> = {
   behind: {
     before: (site) => tell(site, "lagMs", 12_000),
-    says: [/^The store is 12\s?s behind\.$/, /check the load of the database/],
+    says: [/^The store is 12\s?s behind\.$/, /check the database's load/],
   },
   "no-worker": {
     before: (site) => tell(site, "hasWorkers", true),
-    says: ["No worker is there: nothing goes on until one is.", /npx reeve dev/],
+    says: ["No worker is connected: runs wait until one starts.", /npx reeve dev/],
   },
   "too-many": {
     options: () => ({ limits: { requestsPerMinute: 60 } }),
@@ -89,7 +89,7 @@ const states: Readonly<Record<string, State>> = {
       await steer(page);
     },
     path: "/runs/report",
-    says: [/^Not begun: try again in \d+ s/],
+    says: [/^Not started: try again in \d+ s/],
   },
   "no-answer": {
     options: () => {
@@ -102,11 +102,11 @@ const states: Readonly<Record<string, State>> = {
       await steer(page);
     },
     path: "/runs/report",
-    says: ["No answer: it may still be done. It was asked again under the same id."],
+    says: ["No answer: the action may still happen. It was retried with the same id."],
   },
   "store-gone": {
     options: () => ({ store: goneStore() }),
-    says: ["The store does not answer: nothing new can be read.", /Check the database of the server/],
+    says: ["The store does not answer: nothing new can be read.", /Check the server's database/],
   },
   failed: {
     before: (site) =>

@@ -150,7 +150,11 @@ const screens: readonly (readonly [name: string, path: string, ready: (opened: P
     ["step-new", at(second), (opened) => opened.getByText("said by model 1").waitFor()],
     ["step-changed", at(last), (opened) => opened.locator("ins").first().waitFor()],
     ["step-whole", `${at(last)}?show=whole`, (opened) => opened.getByText("steered by").waitFor()],
-    ["step-sent", `${at(last)}?show=sent`, (opened) => opened.getByText("Equal to what was sent").waitFor()],
+    [
+      "step-sent",
+      `${at(last)}?show=sent`,
+      (opened) => opened.getByText("Identical to the request").waitFor(),
+    ],
     ["step-tool", at(page), (opened) => opened.getByText("untrusted-content: warn").waitFor()],
     ["run-tree", "/runs/covenant", (opened) => opened.getByRole("link", { name: /model 5/ }).waitFor()],
     ["run-steps", "/runs/covenant/steps", (opened) => opened.getByRole("table").waitFor()],

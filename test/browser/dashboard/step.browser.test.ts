@@ -43,7 +43,7 @@ test("the inspector shows exactly the request sent to the provider", async () =>
   );
   expect(sent).toEqual([texts("user"), texts("assistant"), texts("tool read_accounts")]);
   await opened.keyboard.press("3");
-  await opened.getByText("Equal to what was sent").waitFor();
+  await opened.getByText("Identical to the request").waitFor();
   const names = await opened.locator(".json .js").allInnerTexts();
   for (const { name, description } of request?.tools ?? [])
     expect(names).toEqual(expect.arrayContaining([JSON.stringify(name), JSON.stringify(description)]));
@@ -164,7 +164,7 @@ test("an erased tree is marked as erased, and keeps its cost and decisions", asy
   await keepPicture(opened, "step-erased-light");
   await expectAccessible(opened);
   await opened.goto(`${site.origin}/ui/runs/covenant/conversation`);
-  await opened.getByText("[erased] It was erased with the key of its tree.").waitFor();
+  await opened.getByText("[erased] The tree's key was destroyed.").waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -177,7 +177,7 @@ test("an unrecorded step shows how to record it, and a step in flight shows its 
   const other = await siteOf([slow]);
   const run = await other.runtime.start(slow, "Think", { id: "thinking", budget: { maxCostUsd: 1 } });
   const live = await visit(other, "/runs/thinking/0/model:1");
-  await live.page.getByText("It is in flight.").waitFor();
+  await live.page.getByText("The call is in flight.").waitFor();
   await live.page.getByRole("row", { name: /^at most/ }).waitFor();
   model.calls[0]?.answer("Done.");
   await run.result();

@@ -50,7 +50,7 @@ function Talk({ step, agent }: { readonly step: StepFigures; readonly agent: str
   if (error) return <Failure title="The conversation cannot be read" detail={errorText(error)} />;
   if (lock !== null) return <Nothing reason={`${lock}. The conversation is locked.`} />;
   if (!data) return <Skeleton label="Conversation" />;
-  if (data.content === "erased") return <Nothing reason="[erased] It was erased with the key of its tree." />;
+  if (data.content === "erased") return <Nothing reason="[erased] The tree's key was destroyed." />;
   if (data.content === "not-recorded") return <Nothing reason="[not recorded] The call was not recorded." />;
   const said = [...data.prompt, ...data.answer].filter(({ role }) => role !== "system" && role !== "tools");
   return (

@@ -76,7 +76,7 @@ export function LedgerTab({ tree }: { readonly tree: TreeView }): ReactNode {
         <span className="right muted">{dollars(rows.at(-1)?.bookedMicros ?? 0)} booked</span>
       </div>
       {shown.length === 0 ? (
-        <Empty title="No such entry">
+        <Empty title="No entries">
           <p>The tree has no entry of this kind.</p>
         </Empty>
       ) : (
@@ -106,10 +106,10 @@ function LedgerTable({ rows, at }: { readonly rows: readonly LedgerRow[]; readon
             <th scope="col">Event</th>
             <th scope="col">At</th>
             <th scope="col">Agent</th>
-            <th scope="col">What</th>
-            <th scope="col">How much</th>
+            <th scope="col">Entry</th>
+            <th scope="col">Amount</th>
             <th scope="col" className="r">
-              Booked so far
+              Total booked
             </th>
           </tr>
         </thead>
