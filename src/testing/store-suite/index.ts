@@ -14,6 +14,7 @@ import { memorySearchCases } from "./memory-search.ts";
 import { runCases } from "./runs.ts";
 import { sessionCases } from "./sessions.ts";
 import { spendCases } from "./spend.ts";
+import { spendSumCases } from "./spend-sums.ts";
 import { tenantCases } from "./tenants.ts";
 import { turnCases } from "./turns.ts";
 import { userCases } from "./users.ts";
@@ -44,4 +45,5 @@ export const storeSuite: readonly StoreCase[] = [
   ...apiKeyCases,
   ...webhookCases,
   ...spendCases,
+  ...spendSumCases,
 ];
