@@ -130,7 +130,8 @@ const addresses: Readonly<Record<string, string>> = {
   "spend, 30 days by day and model": `/spend?${from(30)}&by=day,model`,
   "spend, 60 days by agent and model": `/spend?${from(60)}&by=agent,model`,
   "spend, 14 days of one user": `/spend?${from(14)}&by=day,model&user=user7`,
-  "spend, 14 days by day and user": `/spend?${from(14)}&by=day,user`,
+  "spend, 14 days by day and user": `/spend?${from(14)}&by=day,user&topUsers=20`,
+  "spend, 14 days by day and every user": `/spend?${from(14)}&by=day,user`,
   "spend, 14 days, the dearest users": `/spend?${from(14).replace("10000", "5")}&by=user`,
   "spend, dearest trees of a day": `/spend?from=${today}&to=${today + day}&by=tree&size=12`,
 };

@@ -73,6 +73,8 @@ export interface SpendQuery {
   readonly agentType?: string;
   readonly model?: string;
   readonly userId?: UserId | null;
+  /** With `user`: the number of most expensive users that keep groups. Groups of all others lack `user`. Absent: all. */
+  readonly topUsers?: number;
   /** Maximum number of groups. */
   readonly limit: number;
 }
@@ -84,7 +86,7 @@ export interface SpendSum extends SpendFigures {
   readonly hour?: number;
   readonly agent?: string;
   readonly model?: string;
-  /** Null: no user. */
+  /** Null: no user. Absent although requested: all users behind `topUsers`. */
   readonly user?: UserId | null;
   /** Null: trees that were merged. */
   readonly tree?: TreeId | null;

@@ -12,12 +12,15 @@ export interface SpendRequest {
   readonly to: number;
   readonly by: string;
   readonly size?: number;
+  /** The number of users that are shown on their own. */
+  readonly topUsers?: number;
   readonly filter?: Readonly<Record<string, string>>;
 }
 
-function spendAddress({ from, to, by, size = 10_000, filter = {} }: SpendRequest): string {
+function spendAddress({ from, to, by, size = 10_000, topUsers, filter = {} }: SpendRequest): string {
   const range = { from: String(from), to: String(to), by, size: String(size) };
-  return `/spend?${new URLSearchParams({ ...range, ...filter })}`;
+  const top = topUsers === undefined ? {} : { topUsers: String(topUsers) };
+  return `/spend?${new URLSearchParams({ ...range, ...top, ...filter })}`;
 }
 
 /** Money in groups. `enabled`: whether it is wanted yet. */

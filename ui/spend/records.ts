@@ -16,6 +16,7 @@ export interface SpendSum extends Figures {
   readonly hour?: string;
   readonly agent?: string;
   readonly model?: string;
+  /** Null: no user. Absent although requested: all users behind the most expensive ones. */
   readonly user?: string | null;
   readonly tree?: string | null;
 }

@@ -37,6 +37,8 @@ const keys = [
 
 const dayMs = 86_400_000;
 const shownGroups = 4;
+/** Users that are read one by one. All others are read as one sum. */
+const topUsers = 20;
 
 /** The state of the screen, all of it in the address. */
 interface Choice {
@@ -72,7 +74,7 @@ export function SpendScreen(): ReactNode {
   // The period changes with the day, not with every second.
   const today = Math.floor(useNow() / dayMs);
   const period = useMemo(() => periodOf(range, back, today * dayMs), [range, back, today]);
-  const chart = useSpend({ ...period, by: `${period.unit},${by}` });
+  const chart = useSpend({ ...period, by: `${period.unit},${by}`, ...(by === "user" && { topUsers }) });
   const table = useSpend({ ...period, by: "agent,model" });
   useKeys({
     "1": () => change({ by: "agent" }),
@@ -184,7 +186,11 @@ function totalOf(items: readonly SpendSum[]): Figures {
 
 /** Returns the most expensive groups with their cost per column; the others are merged. */
 function seriesOf(items: readonly SpendSum[], { columns, unit }: Period, by: Group): readonly Series[] {
-  const byGroup = [...Map.groupBy(items, (item) => item[by] ?? "")]
+  const [named, unnamed] = [
+    items.filter((item) => item[by] !== undefined),
+    items.filter((item) => item[by] === undefined),
+  ];
+  const byGroup = [...Map.groupBy(named, (item) => item[by] ?? "")]
     .map(([name, sums]) => ({ name, sums, spent: sums.reduce((all, sum) => all + spentOf(sum), 0) }))
     .filter(({ spent }) => spent > 0)
     .toSorted((a, b) => b.spent - a.spent);
@@ -195,12 +201,13 @@ function seriesOf(items: readonly SpendSum[], { columns, unit }: Period, by: Gro
     );
     return { name, label, micros };
   };
-  const rest = byGroup.slice(shownGroups).flatMap(({ sums }) => sums);
+  const rest = [...byGroup.slice(shownGroups).flatMap(({ sums }) => sums), ...unnamed];
+  const restLabel = unnamed.length > 0 ? "all others" : `${byGroup.length - shownGroups} others`;
   return [
     ...byGroup
       .slice(0, shownGroups)
       .map(({ name, sums }) => toSeries(`g ${name}`, name === "" ? "none" : name, sums)),
-    ...(rest.length > 0 ? [toSeries("others", `${byGroup.length - shownGroups} others`, rest)] : []),
+    ...(rest.length > 0 ? [toSeries("others", restLabel, rest)] : []),
   ];
 }
 

@@ -60,10 +60,11 @@ export const spendRoutes: readonly Route[] = [
       agent: shape.optional(shape.text()),
       model: shape.optional(shape.text()),
       user: shape.optional(shape.id(UserId.of, "a user")),
+      topUsers: shape.optional(shape.whole({ min: 1, max: maxGroups })),
       size: shape.optional(shape.whole({ min: 1, max: maxGroups })),
     }),
     handle: async ({ host, principal, query, header }) => {
-      const { by = ["day"], agent, model, size = 1_000 } = query;
+      const { by = ["day"], agent, model, topUsers, size = 1_000 } = query;
       const user = listedUser(principal, query.user);
       const hour = Spend.hourOf(host.clock.now());
       const to = query.to === undefined ? hour + 1 : Spend.hourOf(query.to + Spend.startOf(1) - 1);
@@ -77,6 +78,7 @@ export const spendRoutes: readonly Route[] = [
         ...(agent !== undefined && { agentType: agent }),
         ...(model !== undefined && { model }),
         ...(user !== undefined && { userId: user }),
+        ...(topUsers !== undefined && { topUsers }),
       });
       const items = sums.slice(0, size).map(show);
       if (/\btext\/csv\b/.test(header("accept") ?? "")) return csvOf(by, items);

@@ -50,9 +50,11 @@ export class MemorySpend implements SpendStore {
 
   async sum(partition: Partition, query: SpendQuery): Promise<readonly SpendSum[]> {
     const groups = new Map<string, SpendSum>();
+    const top = await this.#topUsers(partition, query);
     for (const row of isOfAll(query) ? this.#allTrees(partition) : this.#rows(partition)) {
       if (!fits(row, query)) continue;
-      const group = Object.fromEntries(query.by.map((name) => [name, valueOf[name](row)]));
+      const names = top?.has(row.userId) === false ? query.by.filter((name) => name !== "user") : query.by;
+      const group = Object.fromEntries(names.map((name) => [name, valueOf[name](row)]));
       const key = JSON.stringify(group);
       groups.set(key, { ...group, ...Spend.add(groups.get(key) ?? Spend.none, row) });
     }
@@ -60,6 +62,16 @@ export class MemorySpend implements SpendStore {
       ([a, one], [b, other]) => moneyOf(other) - moneyOf(one) || (a < b ? -1 : 1),
     );
     return sorted.slice(0, query.limit).map(([, sum]) => copy(sum));
+  }
+
+  /** Returns the users that keep groups. Null: all. */
+  async #topUsers(
+    partition: Partition,
+    { topUsers, ...query }: SpendQuery,
+  ): Promise<ReadonlySet<UserId | null> | null> {
+    if (topUsers === undefined || !query.by.includes("user")) return null;
+    const sums = await this.sum(partition, { ...query, by: ["user"], limit: topUsers });
+    return new Set(sums.map(({ user = null }) => user));
   }
 
   async inDoubt(

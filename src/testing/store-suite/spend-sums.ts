@@ -140,6 +140,35 @@ export const spendSumCases: readonly StoreCase[] = [
     });
   }),
 
+  storeCase("the most expensive users keep groups, and all others are one group", async (desk) => {
+    const { store, tenant } = desk;
+    await fill(desk);
+    await store.spend.put(tenant, t3, spendOf({ userId: null, rows: [row({ settledMicros: 200 })] }));
+    const by = ["user"] as const;
+    assert.deepEqual(await settled(desk, { by, topUsers: 2 }), [
+      ["bob", 411],
+      [null, 200],
+      [undefined, 107],
+    ]);
+    assert.deepEqual(await settled(desk, { by: ["day", "user"], topUsers: 1 }), [
+      [2, "bob", 411],
+      [2, undefined, 300],
+      [3, undefined, 7],
+    ]);
+    // Hours and models are read from the rows of trees.
+    assert.deepEqual(await settled(desk, { by: ["model", "user"], from: 49, topUsers: 1 }), [
+      ["m2", "bob", 400],
+      ["m1", "bob", 11],
+      ["m2", undefined, 7],
+    ]);
+    const whole = await store.spend.sum(tenant, { ...all, by });
+    assert.deepEqual(await store.spend.sum(tenant, { ...all, by, topUsers: 3 }), whole);
+    const [, others] = await store.spend.sum(tenant, { ...all, by, topUsers: 1 });
+    const behind = whole.slice(1).reduce<SpendFigures>(Spend.add, Spend.none);
+    assert.deepEqual(others && figuresText(others), figuresText(behind));
+    assert.deepEqual(await settled(desk, { topUsers: 1 }), [[718]]);
+  }),
+
   storeCase("filters of money leave out trees that do not match", async (desk) => {
     await fill(desk);
     assert.deepEqual(await settled(desk, { from: 49, to: 73 }), [[411]]);
