@@ -27,9 +27,7 @@ export interface Shape<T> extends Look {
 }
 
 /** A shape of a field that may be absent. */
-export interface OptionalShape<T> extends Shape<T> {
-  readonly isOptional: true;
-}
+type OptionalShape<T> = Shape<T> & { readonly isOptional: true };
 
 /** A shape for each field of a type. */
 export type FieldShapes<T> = {

@@ -138,7 +138,7 @@ function watch(transport: Transport): {
 
 /** Kills a server process at once. The transport's own `close` reads on for up to four seconds. */
 function killServer(transport: Transport): void {
-  const { pid } = transport as { readonly pid?: number | null };
+  const pid = "pid" in transport ? transport.pid : null;
   if (typeof pid !== "number") return;
   try {
     process.kill(pid, "SIGKILL");

@@ -87,7 +87,7 @@ export interface FromRun {
   /** The journal of the reports. Each journal numbers its own. */
   readonly continuation: number;
   readonly reports: readonly Report[];
-  /** How many items of its inbox it has. Absent: as many as it has taken. */
+  /** Number of items of its inbox that the run has. Absent: as many as it has taken. */
   readonly cursor?: number | undefined;
   readonly at: number;
 }

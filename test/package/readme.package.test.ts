@@ -16,6 +16,9 @@ test("the README builds the package as these tests do", () => {
   expect(readme.rest).toEqual([]);
 });
 
+/** The end of a run: its status, then a line for each agent. */
+const receipt = /✓ completed: answered[\s\S]*lead +✓ completed[\s\S]*researcher[\s\S]*writer/;
+
 describe.each(platforms)("on $name, from an empty folder, line by line,", (platform) => {
   let top = "";
   let first: Terminal;
@@ -78,9 +81,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
       /writer: waiting .* for approval of send_email\n[\s\S]*approved report~6:tool:6/,
     );
     expect(await run.exitCode()).toBe(0);
-    expect(run.printed).toMatch(
-      /✓ completed: answered[\s\S]*lead +✓ completed[\s\S]*researcher[\s\S]*writer/,
-    );
+    expect(run.printed).toMatch(receipt);
     expect(run.printed).toContain("E-mail sent to team@example.com.");
   });
 });

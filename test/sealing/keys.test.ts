@@ -38,8 +38,10 @@ test("a key of the environment is replaced without losing values sealed by the o
 });
 
 test("an invalid key is refused, and the error does not contain it", () => {
-  expect(() => environmentKeys({})).toThrow("REEVE_KEY is not a key");
-  expect(() => environmentKeys({ REEVE_KEY: "hunter2" })).toThrow(/^(?!.*hunter2).*REEVE_KEY is not a key/);
+  expect(() => environmentKeys({})).toThrow("REEVE_KEY must be a key of 32 bytes in base64");
+  expect(() => environmentKeys({ REEVE_KEY: "hunter2" })).toThrow(
+    /^(?!.*hunter2).*REEVE_KEY must be a key of 32 bytes in base64/,
+  );
   expect(() => environmentKeys({ REEVE_KEY: fresh(), REEVE_KEY_PREVIOUS: "x" })).toThrow(
     "REEVE_KEY_PREVIOUS",
   );
@@ -73,7 +75,7 @@ test("a file without a key is refused, and read again once it has one", async ()
   const path = join(folder, "broken");
   await writeFile(path, "nothing\n");
   const keys = keyFile({ path });
-  await expect(keys.of("a/books")).rejects.toThrow(`${path} is not a key`);
+  await expect(keys.of("a/books")).rejects.toThrow(`${path} must be a key of 32 bytes in base64`);
   await writeFile(path, fresh());
   await expect(keys.of("a/books")).resolves.toHaveLength(1);
 });

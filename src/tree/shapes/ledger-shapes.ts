@@ -18,7 +18,7 @@ import {
 
 const { boolean, count, list, number, object, oneOf, optional, orNull, text } = Shape;
 
-export const amounts = object<Account["settled"]>({ tokens: number, costMicros: number });
+const amounts = object<Account["settled"]>({ tokens: number, costMicros: number });
 
 const accountFields = {
   maxTokens: numberOrNull,

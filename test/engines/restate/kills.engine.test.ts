@@ -143,7 +143,7 @@ async function openExecutions(): Promise<number> {
     headers: { "content-type": "application/json", accept: "application/json" },
     body: JSON.stringify({ query }),
   });
-  const { rows } = (await answer.json()) as { readonly rows: readonly unknown[] };
+  const { rows }: { readonly rows: readonly unknown[] } = JSON.parse(await answer.text());
   return rows.length;
 }
 
@@ -164,10 +164,10 @@ async function proxyTo(
     outgoing.on("close", () => forwarded.destroy());
     incoming.pipe(forwarded);
   });
-  const port = await freePort();
-  await new Promise<void>((resolve) => proxy.listen(port, "127.0.0.1", resolve));
+  const proxyPort = await freePort();
+  await new Promise<void>((resolve) => proxy.listen(proxyPort, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${proxyPort}`,
     ends: 0,
     [Symbol.asyncDispose]: async () => {
       proxy.closeAllConnections();
