@@ -1,6 +1,6 @@
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { request, segment } from "./http.ts";
-import type { AgentRecord, ApprovalRecord, Page, RunResult, TenantAccount } from "./records.ts";
+import type { AgentRecord, ApprovalRecord, Page, RunRecord, RunResult, TenantAccount } from "./records.ts";
 
 /** A filter for questions. */
 export interface ApprovalQuery {
@@ -48,6 +48,17 @@ export function useResult(run: string, hasEnded: boolean): UseQueryResult<RunRes
 
 /** The time between two readings of the tenant's account. */
 const tenantPollMs = 3_000;
+
+/** Reads the name that a tree was started with. A tree keeps it. Null: none, or unknown yet. */
+export function useTreeName(tree: string): string | null {
+  const { data } = useQuery({
+    queryKey: ["tree-name", tree],
+    queryFn: ({ signal }) =>
+      request<Page<RunRecord>>(`/runs?roots=true&id=${segment(`${tree}~0`)}&size=1`, { signal }),
+    staleTime: Infinity,
+  });
+  return data?.items[0]?.name ?? null;
+}
 
 /** Reads the account of the tenant. */
 export function useTenant(): UseQueryResult<TenantAccount> {

@@ -4,6 +4,7 @@ import { useLock } from "../api/session.tsx";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { InertText } from "../parts/inert-text.tsx";
+import { sentence } from "../parts/sentence.ts";
 
 /** Returns an agent whose next call does not fit into its budget. A call in flight may still make room. */
 export function agentWithoutMoney(tree: TreeView): AgentView | undefined {
@@ -30,9 +31,9 @@ export function MoneyBanner({
       <Icon name="warning" size={16} />
       <div>
         <b>
-          <InertText text={answer} />
+          <InertText text={sentence(answer)} />
         </b>{" "}
-        <InertText text={details.join(" ")} />
+        <InertText text={details.map(sentence).join(" ")} />
       </div>
       <div className="acts">
         <Button label="Top up" size="small" tone="primary" locked={lock} onPress={() => onTopUp(agent)} />

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { spendOf, type TreeView } from "#view";
+import { useTreeName } from "../api/queries.ts";
 import { useLock } from "../api/session.tsx";
 import { counted, dollars, limitDollars, span, stopwatch, tokens } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
@@ -28,13 +29,19 @@ export function RunHead({
   readonly actions: HeadActions;
 }): ReactNode {
   const { root, counts } = tree;
+  const name = useTreeName(tree.treeId);
   return (
     <section className="head" aria-label="The tree">
       <div className="ttl">
         <StatusMark status={root.end === null && root.asks.length > 0 ? "needs you" : root.status} />
         <h1 className="el">
-          <InertText text={tree.treeId} />
+          <InertText text={name ?? tree.treeId} />
         </h1>
+        {name !== null && (
+          <span className="mono muted">
+            <InertText text={tree.treeId} />
+          </span>
+        )}
         <span className="pill">
           <InertText text={typeOf(root)} />
         </span>

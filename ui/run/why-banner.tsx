@@ -6,6 +6,7 @@ import { useDecide } from "../api/decide.ts";
 import type { ApprovalRecord } from "../api/records.ts";
 import { useLock } from "../api/session.tsx";
 import { dayTime } from "../parts/amounts.ts";
+import { sentence } from "../parts/sentence.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { InertText } from "../parts/inert-text.tsx";
@@ -42,9 +43,9 @@ export function WhyBanner({
       <Icon name="warning" size={16} />
       <div>
         <b>
-          <InertText text={why({ ...fromEvents(agent), pending: [] }, now).answer} />
+          <InertText text={sentence(why({ ...fromEvents(agent), pending: [] }, now).answer)} />
         </b>{" "}
-        <InertText text={record.why} />{" "}
+        <InertText text={sentence(record.why)} />{" "}
         <span className="muted">Without a decision it is denied on {dayTime(record.expiresAt)}.</span>
         {pending.length > 1 && <span className="muted"> {pending.length - 1} more.</span>}
       </div>

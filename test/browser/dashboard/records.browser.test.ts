@@ -172,3 +172,15 @@ test.each(["/audit", "/agents", "/agents/writer", "/sessions", "/sessions/report
     expect(faults).toEqual([]);
   },
 );
+
+test("a run is headed by its name and id, and the question above it has whole sentences", async () => {
+  const { site } = await recordsSite();
+  const { page, faults } = await visit(site, "/runs/third");
+  const head = page.getByRole("region", { name: "The tree" });
+  await head.getByRole("heading", { name: "Report third", exact: true }).waitFor();
+  expect(await head.getByText("third", { exact: true }).count()).toBe(1);
+  const banner = page.getByRole("region", { name: "Needs you" });
+  expect(await banner.locator("b").innerText()).toMatch(/approval of send_email\.$/);
+  expect(await banner.innerText()).toMatch(/\S\. Without a decision it is denied on/);
+  expect(faults).toEqual([]);
+});
