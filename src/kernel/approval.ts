@@ -130,7 +130,7 @@ export class ApprovalRefusedError extends ReeveError {
   }) {
     const { approval, reason, problem, decided } = fields;
     super(
-      `the decision on ${approval} does not count: ${reason}${problem === undefined ? "" : ` (${problem})`}`,
+      `the decision on ${approval} was not accepted: ${reason}${problem === undefined ? "" : ` (${problem})`}`,
     );
     this.approval = approval;
     this.reason = reason;

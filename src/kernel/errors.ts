@@ -118,7 +118,7 @@ export class SupersededError extends ReeveError {
   override readonly retryable = true;
 
   constructor() {
-    super("another execution of this run has passed the gate: this one may begin nothing more");
+    super("another execution of this run has passed the gate: this one must not start more steps");
   }
 }
 
@@ -152,7 +152,7 @@ export class ReplayDivergenceError extends ReeveError {
   readonly step: string;
 
   constructor({ step }: { readonly step: string }) {
-    super(`replay diverged at ${step}: the code asks for something else than the journal holds`);
+    super(`replay diverged at ${step}: the code does not match the journal`);
     this.step = step;
   }
 }
@@ -177,7 +177,9 @@ export class TooManyStepsError extends ReeveError {
   readonly limit: number;
 
   constructor({ run, limit }: { readonly run: string; readonly limit: number }) {
-    super(`run ${run} has made ${limit} steps in one execution: return ctx.continueAs(state) now and then`);
+    super(
+      `run ${run} has made ${limit} steps in one execution: return ctx.continueAs(state) from time to time`,
+    );
     this.run = run;
     this.limit = limit;
   }
@@ -189,7 +191,7 @@ export class NestedStepError extends ReeveError {
   readonly step: string;
 
   constructor({ step }: { readonly step: string }) {
-    super(`ctx was used inside ${step}: a step may touch the world but not the run`);
+    super(`ctx was used inside ${step}: use it before or after the step`);
     this.step = step;
   }
 }
@@ -246,7 +248,7 @@ export class WaitCycleError extends ReeveError {
   readonly cycle: readonly string[];
 
   constructor({ cycle }: { readonly cycle: readonly string[] }) {
-    super(`these runs would wait on each other for ever: ${cycle.join(" -> ")}`);
+    super(`these runs would wait for each other forever: ${cycle.join(" -> ")}`);
     this.cycle = cycle;
   }
 }
@@ -312,7 +314,7 @@ export class SealBrokenError extends ReeveError {
 
   constructor(fields: { readonly partition: string; readonly reason: SealBrokenError["reason"] }) {
     const fix = fields.reason === "older-format" ? ": serve the release it was written with" : "";
-    super(`cannot open what is kept for ${fields.partition}: ${fields.reason}${fix}`);
+    super(`cannot decrypt data of ${fields.partition}: ${fields.reason}${fix}`);
     this.partition = fields.partition;
     this.reason = fields.reason;
   }
@@ -398,7 +400,7 @@ export class DeltasCutError extends ReeveError {
   readonly reason: "too-slow" | "too-many" | "refused";
 
   constructor(fields: Pick<DeltasCutError, "reason">) {
-    super(`no more pieces of answers: ${fields.reason}`);
+    super(`the stream of answer deltas ended: ${fields.reason}`);
     this.reason = fields.reason;
   }
 }

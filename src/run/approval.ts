@@ -123,7 +123,7 @@ export function toApprovedInput(
 ): { readonly input: Json; readonly approved: "approved" | "edited" } | { readonly refusal: string } {
   if (decision === "approved") return { input, approved: decision };
   if (decision === "edited") return { input: edited ?? null, approved: decision };
-  const why = decision === "expired" ? "nobody approved it in time" : `${by} denied it`;
+  const why = decision === "expired" ? "no approval in time" : `${by} denied it`;
   return { refusal: `not called: ${why}${reason === undefined ? "" : `: ${reason}`}` };
 }
 
@@ -135,6 +135,6 @@ export function toToolAnswer({
   reason,
 }: ApprovalDecision): ToolAnswer {
   if (decision === "edited") return { decision: "answered", content };
-  if (decision === "expired") return { decision, reason: "no answer came in time" };
+  if (decision === "expired") return { decision, reason: "no answer in time" };
   return { decision: "declined", reason: `${by} did not answer${reason === undefined ? "" : `: ${reason}`}` };
 }

@@ -293,13 +293,13 @@ function permit(
   if (verdict === "ask" && launch.approver !== "none") {
     const why = isHeld
       ? `${tool.name} ${leaves}${Labels.describeSources(labels)}`
-      : `the policy asks about ${tool.name}, whose risk is ${tool.risk}`;
+      : `the policy requires approval of ${tool.name} (risk: ${tool.risk})`;
     return { kind: "ask", value, risk: tool.risk, why, ...(isHeld && { ruleOfTwo: true }) };
   }
   return { kind: "refused", refusal: toRefusal(tool, { verdict, above, isHeld }), isDenied: true };
 }
 
-const leaves = "lets something out, and this run has seen both untrusted and private content";
+const leaves = "sends data out, and this run has seen both untrusted and private content";
 
 /** Returns the log entry for a call that is made although untrusted and private content have met. */
 const toExemptionLog = ({ name }: Tool): GuardrailLog => ({
@@ -313,10 +313,10 @@ function toRefusal(
 ): string {
   const { verdict, above, isHeld } = judged;
   const cause = isHeld ? `it ${leaves},` : `its risk is ${risk}`;
-  const why = verdict === "ask" ? `${cause} and nobody is here to approve it` : "the policy denies it";
+  const why = verdict === "ask" ? `${cause} and this run has no approver` : "the policy denies it";
   const rule = `{ tool: "${name}", verdict: "allow"${isHeld ? `, ruleOfTwo: "exempt"` : ""} }`;
   const remedy =
-    above === "deny" ? "those who hired this run forbid it" : `permissions([${rule}]) would allow it`;
+    above === "deny" ? "the rules of a parent run forbid it" : `permissions([${rule}]) would allow it`;
   return `${new ToolRefusedError({ tool: name, reason: why }).message}; ${remedy}`;
 }
 

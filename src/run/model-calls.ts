@@ -227,11 +227,11 @@ export class ModelCalls {
   /** Waits: in the step if it is short, else by ending the step. */
   async wait(ms: number): Promise<void> {
     const { clock } = this.#services.engine;
-    if (this.stop !== null) throw new Error("the step has to end");
+    if (this.stop !== null) throw new Error("the step must end");
     checkDuration("ms", ms);
     if (ms > maxWaitInStepMs && this.#owner.of === "model") {
       this.stop = { kind: "later", at: clock.now() + ms, retries: this.#retries };
-      throw new Error("to be made again later");
+      throw new Error("the call is retried later");
     }
     await clock.waitUntil(clock.now() + ms, this.#step.io.signal).catch((error: unknown) => {
       throw this.stopped() ?? error;
@@ -366,7 +366,7 @@ export class ModelCalls {
       return new BudgetExhaustedError({ ...gate, ...(gate.reason === "unbounded" && { remedy }) });
     if (gate.kind === "waits") {
       this.stop = { kind: "budget", step, since: gate.since, retries: this.#retries };
-      return new Error("to be made again when there is money for it");
+      return new Error("the call is retried when the budget allows it");
     }
     if (gate.kind !== "refused") return new Error(`the gate answered a model call with ${gate.kind}`);
     this.stop = toStop(gate);
@@ -392,5 +392,5 @@ export class ModelCalls {
 }
 
 function failLate(timeoutMs: number): never {
-  throw new ModelError({ kind: "timeout", message: `no answer after ${timeoutMs / 1000} s` });
+  throw new ModelError({ kind: "timeout", message: `no answer from the model after ${timeoutMs / 1000} s` });
 }

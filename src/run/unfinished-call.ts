@@ -55,11 +55,14 @@ export function readUnfinished(
 ): UnfinishedState | ToolResult {
   const problem = findJsonProblem(asked) ?? findJsonProblem(state);
   if (problem !== null)
-    return ToolResult.failure(`${tool} asked for something that cannot be encoded as JSON: it${problem}`);
+    return ToolResult.failure(
+      `${tool} returned a question or state that cannot be encoded as JSON: it${problem}`,
+    );
   const question = afterS === null ? HumanQuestion.parse(copyJson(asked)) : null;
-  if (typeof question === "string") return ToolResult.failure(`${tool} asked no question: ${question}`);
+  if (typeof question === "string")
+    return ToolResult.failure(`${tool} returned an invalid question: ${question}`);
   if (afterS !== null && !(Number.isFinite(afterS) && afterS >= 0))
-    return ToolResult.failure(`${tool} wants to be called again after ${afterS} seconds: that is no time`);
+    return ToolResult.failure(`${tool}: afterS must be a number of seconds >= 0, got ${afterS}`);
   const kept: UnfinishedState = {
     question,
     afterS,
@@ -69,7 +72,9 @@ export function readUnfinished(
   const bytes = Buffer.byteLength(JSON.stringify(kept));
   return bytes <= maxBytes
     ? kept
-    : ToolResult.failure(`${tool} asked with ${bytes} bytes, and ${maxBytes} are the most`);
+    : ToolResult.failure(
+        `the question and state of ${tool} have ${bytes} bytes: at most ${maxBytes} are allowed`,
+      );
 }
 
 /**
@@ -99,15 +104,16 @@ export async function awaitResumption(
   if (gated) driver.outbox.settle({ attempt, usage: null });
   const { asked = 0, waited = 0 } = before ?? {};
   if (afterS !== null) {
-    if (waited >= maxWaits) return { refusal: `${tool.name} was not over after ${maxWaits} waits` };
+    if (waited >= maxWaits) return { refusal: `${tool.name} was not finished after ${maxWaits} waits` };
     const at = record.t + afterS * 1000;
     await orCancelled(tool, state, () => driver.waits.first([], { at }));
     return { resumed: { state, answer: null }, asked, waited: waited + 1, rerun };
   }
-  if (asked >= maxQuestions) return { refusal: `${tool.name} asked ${maxQuestions} questions` };
+  if (asked >= maxQuestions)
+    return { refusal: `${tool.name} asked ${maxQuestions} questions: no more are allowed` };
   const counted = { asked: asked + 1, waited, rerun };
   if (services.policy.launch.approver === "none") return { resumed: { state, answer: noPerson }, ...counted };
-  const why = `${tool.name} is a question to a person`;
+  const why = `${tool.name} asks the user a question`;
   const asking = { step, tool, callId, risk, input: question, why, asks: true } as const;
   const decision = await orCancelled(tool, state, () => askForApproval(services, asking));
   return { resumed: { state, answer: toToolAnswer(decision) }, ...counted };
@@ -115,7 +121,7 @@ export async function awaitResumption(
 
 const noPerson = {
   decision: "declined",
-  reason: 'no person is here to answer; createRuntime({ approver: "people" }) would ask one',
+  reason: 'this run has no approver to answer; createRuntime({ approver: "people" }) would ask one',
 } as const;
 
 /** Waits. If the run is cancelled, notifies the tool. */

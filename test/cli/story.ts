@@ -145,7 +145,7 @@ export function askingTeam(): Story {
   story.after(100).tell(2, "approval.requested", {
     approvalId: approval,
     tool: "send_letter",
-    why: "the policy asks about send_letter, whose risk is high",
+    why: "the policy requires approval of send_letter (risk: high)",
   });
   return story.after(125_000);
 }

@@ -50,7 +50,7 @@ const question: ApprovalRecord = {
 test("a run that waits for approval names the tool, the duration and the command", () => {
   expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
 clerk: waiting 2m 5s for approval of send_letter
-  the policy asks about send_letter, whose risk is high.
+  the policy requires approval of send_letter (risk: high).
   to: "ada"
   Without a decision it is denied on 2026-11-22 09:00:00.
   → reeve approve mill-books~2:tool:2
@@ -61,7 +61,7 @@ test("a waiting parent names the blocker of its child", () => {
   expect(told(askingTeam(), 0)).toBe(`\
 boss: waiting 2m 6s for clerk
   clerk: waiting 2m 5s for approval of send_letter
-  the policy asks about send_letter, whose risk is high.
+  the policy requires approval of send_letter (risk: high).
   → reeve approve mill-books~2:tool:2
   → reeve deny mill-books~2:tool:2`);
 });

@@ -61,9 +61,9 @@ test("each changed bit is noticed", () => {
 test("another key says so, and which partition it is about", () => {
   const sealed = AesSeal.of("acme/books", [old]).seal(bytes("a secret"));
   const other = AesSeal.of("acme/books", [young]);
-  expect(() => other.open(sealed)).toThrow("cannot open what is kept for acme/books: unknown-key");
+  expect(() => other.open(sealed)).toThrow("cannot decrypt data of acme/books: unknown-key");
   const sameName = AesSeal.of("acme/books", [key("old")]);
-  expect(() => sameName.open(sealed)).toThrow("cannot open what is kept for acme/books: not-authentic");
+  expect(() => sameName.open(sealed)).toThrow("cannot decrypt data of acme/books: not-authentic");
   expect(() => other.open(bytes('{"plain":true}'))).toThrow("not-sealed");
   // A value of a release that did not bind values to their place.
   expect(() => other.boundTo("state/a").open(other.seal(bytes("x")))).toThrow("older-format");

@@ -26,7 +26,7 @@ test("without a human approver the model gets the answer that no person is avail
   const lead = agent({ name: "lead", model, tools: [askHuman()] });
   await using runtime = createRuntime({ agents: [lead] });
   await (await runtime.start(lead, "go")).result();
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("no person is here to answer");
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("this run has no approver to answer");
 });
 
 test.each<[string, Json]>([

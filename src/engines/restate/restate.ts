@@ -72,7 +72,7 @@ class RestateWorker implements RestateEngine {
     const { ingress, admin, patienceMs = 30_000, host = "127.0.0.1", identityKeys = [] } = options;
     if (!loopback.has(host) && identityKeys.length === 0)
       throw new TypeError(
-        `host ${host}: whoever reaches a worker can run its tools, so \`identityKeys\` must say who may`,
+        `host ${host} can be reached from other machines: set \`identityKeys\`, so that only your Restate server can call this worker`,
       );
     checkDurations(options);
     this.#options = options;
@@ -105,7 +105,7 @@ class RestateWorker implements RestateEngine {
   /** @throws StartupError */
   async serve({ port }: { readonly port: number }): Promise<void> {
     if (this.#program === null) throw new TypeError("define the program before serving it");
-    if (this.#servingSince !== null) throw new TypeError("this engine serves already");
+    if (this.#servingSince !== null) throw new TypeError("this engine is already serving");
     const { host = "127.0.0.1", url, probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
     const settings = settingsOf(this.#options);
     const { namespace = "reeve", build: named, sharePort = false } = this.#options;
@@ -219,7 +219,7 @@ class RestateWorker implements RestateEngine {
     this.#executions.leave();
     await this.#worker?.drain(graceMs);
     const left = this.#executions.open;
-    const message = `the drain was too short, executions left behind: ${left}`;
+    const message = `the drain timed out, executions still running: ${left}`;
     if (left > 0) this.#log({ level: "warn", message });
     return left;
   }

@@ -145,7 +145,7 @@ export const approvalCases: readonly EngineCase[] = [
     "7.6 a question without an answer in time is denied",
     async (desk) => {
       const run = await desk.runtime.start(desk.clerk, "ann");
-      assert.deepEqual((await run.result()).output, ["not called: nobody approved it in time"]);
+      assert.deepEqual((await run.result()).output, ["not called: no approval in time"]);
       const { approvalId } = await told(run, "approval.requested");
       await assert.rejects(run.approve(approvalId), ApprovalRefusedError);
       assert.deepEqual(desk.mailed, []);

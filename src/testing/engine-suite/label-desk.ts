@@ -37,7 +37,7 @@ export async function calls(ctx: RunContext, ...names: readonly string[]): Promi
   return last;
 }
 
-export const refusal = /seen both untrusted and private content, and nobody is here to approve it/;
+export const refusal = /seen both untrusted and private content, and this run has no approver/;
 
 /** Creates an agent that may call every tool, restricted only by the rule of two. */
 export const free = (name: string, { tools }: Desk, run: Agent["run"]): Agent =>

@@ -150,7 +150,7 @@ export const questionCases: readonly EngineCase[] = [
   asking(
     "7.6 a question that no one answers in time has expired",
     [day],
-    async (run) => assert.deepEqual(await outputOf(run), [declined("expired", "no answer came in time")]),
+    async (run) => assert.deepEqual(await outputOf(run), [declined("expired", "no answer in time")]),
     { approvalExpiresS: 0.3 },
   ),
 
@@ -170,7 +170,8 @@ export const questionCases: readonly EngineCase[] = [
   asking(
     "7.6 a question that no answer could fit is an error of the tool",
     [{ question: "?", choices: [] }],
-    async (run) => assert.match(JSON.stringify(await outputOf(run)), /^\["ask asked no question: choices:/),
+    async (run) =>
+      assert.match(JSON.stringify(await outputOf(run)), /^\["ask returned an invalid question: choices:/),
   ),
 ];
 

@@ -178,7 +178,7 @@ test("a slow attempt is aborted after its time, and made again", async () => {
   model.calls[1]?.answer("done");
   expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
   const [late] = eventsOf(await t.events(run), "model.end");
-  expect(late?.error).toMatchObject({ kind: "timeout", message: "no answer after 7 s" });
+  expect(late?.error).toMatchObject({ kind: "timeout", message: "no answer from the model after 7 s" });
 });
 
 test("a slow tool is abandoned at its timeout, and the model gets the error", async () => {

@@ -112,7 +112,7 @@ test("a drain ends at its timeout, and reports unfinished work", async () => {
   await engine[Symbol.asyncDispose]();
   expect(records).toEqual([
     { level: "info", message: expect.stringMatching(/^serving http:.*\/v\/one$/) },
-    { level: "warn", message: "the drain was too short, executions left behind: 1" },
+    { level: "warn", message: "the drain timed out, executions still running: 1" },
   ]);
 });
 

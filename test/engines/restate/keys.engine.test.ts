@@ -75,7 +75,7 @@ test("state that the worker's key does not open is never read as something else:
     (record) => void log.push(JSON.stringify(record)),
   );
   const waiting = stranger.call(tree, "total", null).catch(String);
-  const said = `cannot open what is kept for ${tree.key}: unknown-key`;
+  const said = `cannot decrypt data of ${tree.key}: unknown-key`;
   await expect.poll(() => log.some((line) => line.includes(said)), { timeout: 10_000 }).toBe(true);
   await stranger[Symbol.asyncDispose]();
   expect(await waiting).toContain("closed");

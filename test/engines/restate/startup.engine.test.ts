@@ -106,7 +106,9 @@ test("a build with the name of another program", async () => {
 });
 
 test("a reachable host without a list of allowed callers", () => {
-  expect(() => restate({ ...server, host: "10.0.0.7" })).toThrow("`identityKeys` must say who may");
+  expect(() => restate({ ...server, host: "10.0.0.7" })).toThrow(
+    "host 10.0.0.7 can be reached from other machines: set `identityKeys`",
+  );
 });
 
 /** Asserts how serving fails with these options, and that it can be retried. */

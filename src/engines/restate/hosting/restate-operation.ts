@@ -51,7 +51,7 @@ export class RestateOperation implements Operation {
   }
 
   get arrival(): RestatePromise<Arrival> {
-    if (this.#arrival === null) throw new TypeError("an operation that nobody has asked for");
+    if (this.#arrival === null) throw new TypeError("an operation without a caller");
     return this.#arrival;
   }
 
