@@ -60,7 +60,7 @@ export class DeltaEndpoint {
   static async listen(host: EndpointHost, options: DeltaEndpointOptions): Promise<DeltaEndpoint> {
     const { host: address = "127.0.0.1", port = 0, maxReaders = 1_000 } = options;
     if (options.url !== undefined && URL.parse(options.url)?.protocol !== "http:")
-      throw new TypeError(`the url of deltas is like http://10.0.0.7:9082, not ${options.url}`);
+      throw new TypeError(`the url of deltas must be like http://10.0.0.7:9082, got ${options.url}`);
     // A subscriber's request stays open as long as it reads.
     const server = createServer({ requestTimeout: 0, headersTimeout: 5_000, maxHeaderSize: 8_192 });
     server.maxConnections = maxReaders + 100;

@@ -53,7 +53,7 @@ export const MemoryBlock = {
   check: (name: string, { id, text, limit, version }: BlockEdit): void => {
     checkWriteId(id);
     if (!namePattern.test(name))
-      throw new TypeError(`not the name of a block: ${JSON.stringify(name)} (1 to 64 of A-Z a-z 0-9 _ . -)`);
+      throw new TypeError(`invalid block name ${JSON.stringify(name)}: use 1 to 64 of A-Z a-z 0-9 _ . -`);
     if (!Number.isSafeInteger(limit) || limit < 1)
       throw new TypeError(`the limit of the block ${name} must be an integer >= 1, got ${limit}`);
     if (!Number.isSafeInteger(version) || version < 0)

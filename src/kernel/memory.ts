@@ -36,7 +36,7 @@ export const MemoryOwner = {
     if (kind === "u" && id === undefined) return MemoryOwner.user(userId);
     if (kind === "s" && id !== undefined && more.length === 0)
       return MemoryOwner.session({ id: SessionId.of(id), userId });
-    throw new TypeError(`not the name of a memory owner: ${JSON.stringify(key)}`);
+    throw new TypeError(`invalid memory owner ${JSON.stringify(key)}`);
   },
 } as const;
 
@@ -71,7 +71,7 @@ export const MemoryItem = {
     }
     if (kind === "episode" && first !== "" && second && more.length === 0)
       return MemoryItem.episode(SessionId.of(first), EntryId.of(second));
-    throw new TypeError(`not the name of a memory item: ${JSON.stringify(key)}`);
+    throw new TypeError(`invalid memory item ${JSON.stringify(key)}`);
   },
 } as const;
 

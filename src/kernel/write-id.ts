@@ -4,6 +4,6 @@ const writeIdPattern = /^[\x21-\x7e]{1,200}$/;
 export function checkWriteId(id: string): void {
   if (!writeIdPattern.test(id))
     throw new TypeError(
-      `not the id of a write: ${JSON.stringify(id)} (1 to 200 printable characters, no space)`,
+      `invalid write id ${JSON.stringify(id)}: use 1 to 200 printable characters, no space`,
     );
 }

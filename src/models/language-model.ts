@@ -179,7 +179,7 @@ function ownModel(model: Model, options: LanguageModelOptions): Model {
     throw new TypeError("not a language model: give an AI SDK model, or an object with an id and generate()");
   if (Object.keys(options).length > 0)
     throw new TypeError(
-      `${model.id} says itself what it costs and can do: these options are for AI SDK models`,
+      `${model.id} defines its own price and limits: these options are only for AI SDK models`,
     );
   if (model.price) Price.check(model.price, Price.key(model));
   return model;

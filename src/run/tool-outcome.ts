@@ -45,7 +45,9 @@ function toShownResult(tool: string, { content, isError, value }: ShownValue): T
 }
 
 const tooLarge = (tool: string, bytes: number): ToolResult =>
-  ToolResult.failure(`${tool} returned ${bytes} bytes, and ${maxResultBytes} are the most: ask for less`);
+  ToolResult.failure(
+    `${tool} returned ${bytes} bytes, and at most ${maxResultBytes} are allowed: ask for less`,
+  );
 
 /** Returns the status of a call in its events. */
 export const toStatus = ({ isError }: ToolResult): "ok" | "error" => (isError ? "error" : "ok");

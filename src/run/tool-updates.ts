@@ -77,7 +77,7 @@ function toProgress(progress: unknown): ToolUpdate["progress"] {
   const bytes = Buffer.byteLength(JSON.stringify(copy ?? null));
   return bytes <= maxUpdateBytes
     ? (copy ?? null)
-    : `[an update of ${bytes} bytes: ${maxUpdateBytes} are the most]`;
+    : `[an update of ${bytes} bytes: at most ${maxUpdateBytes} are allowed]`;
 }
 
 /** A call of an effect tool, with the data for its argument. */

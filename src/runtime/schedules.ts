@@ -200,7 +200,7 @@ export class Schedules {
 export function checkScheduleId(id: string): string {
   if (/^[\w.-]{1,64}$/.test(id)) return id;
   throw new TypeError(
-    `not the id of a schedule: ${JSON.stringify(id.slice(0, 100))} (1 to 64 letters, digits, dots, dashes and underscores)`,
+    `invalid schedule id ${JSON.stringify(id.slice(0, 100))}: use 1 to 64 letters, digits, dots, dashes and underscores`,
   );
 }
 

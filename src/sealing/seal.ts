@@ -182,7 +182,7 @@ export class AesSeal implements Seal {
 function keyOf({ id, secret, lasting = false }: KeyRing[number]): Key {
   const name = Buffer.from(id);
   if (name.length < 1 || name.length > 255 || secret.length !== 32)
-    throw new TypeError("a sealing key has an id of 1 to 255 bytes and 32 secret ones");
+    throw new TypeError("a sealing key needs an id of 1 to 255 bytes and a secret of 32 bytes");
   const nonces = createHmac("sha256", secret).update("nonces").digest();
   const digests = createHmac("sha256", secret).update("digests").digest();
   return {

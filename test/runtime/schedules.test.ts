@@ -206,7 +206,7 @@ test("mistakes are refused when a schedule is set, not at its first tick", async
   await using at = stage(agent);
   const set = (rest: Partial<ScheduleOptions>): Promise<unknown> =>
     at.runtime.schedules.set(hourly(agent, rest));
-  await expect(set({ id: "a/b" })).rejects.toThrow(/not the id of a schedule/);
+  await expect(set({ id: "a/b" })).rejects.toThrow(/invalid schedule id/);
   await expect(set({ cron: "0 0 30 2 *" })).rejects.toThrow(/has no tick/);
   await expect(set({ timeZone: "Berlin" })).rejects.toThrow(/IANA/);
   await expect(set(Json.as({ catchUp: "some" }))).rejects.toThrow(/catchUp must be/);

@@ -46,7 +46,7 @@ test("an update that is too large, or no JSON, is replaced by the reason", async
     await clock.advance(100);
   }
   expect(told).toEqual([
-    "[an update of 5002 bytes: 4096 are the most]",
+    "[an update of 5002 bytes: at most 4096 are allowed]",
     "[an update that cannot be encoded as JSON: it.at is a bigint]",
     null,
   ]);

@@ -68,7 +68,7 @@ function checkHandlers(name: string, on: Extension["on"] = {}): void {
         `extension ${name} has a handler of ${JSON.stringify(moment)}: it may be ${interceptedMoments.join(", ")}, or the name of an event`,
       );
     if (handler !== undefined && typeof handler !== "function")
-      throw new TypeError(`extension ${name}: its handler of ${moment} is no function`);
+      throw new TypeError(`extension ${name}: its handler of ${moment} is not a function`);
   }
 }
 

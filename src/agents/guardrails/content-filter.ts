@@ -35,7 +35,8 @@ export function contentFilter({
 }: ContentFilterOptions): Guardrail {
   const compiled = patterns.map(linearPattern);
   const check = (text: string): GuardrailDecision => {
-    if (text.length > longestText) throw new RangeError(`${text.length} characters are too many to look at`);
+    if (text.length > longestText)
+      throw new RangeError(`the text has ${text.length} characters: at most ${longestText} are checked`);
     const found = compiled.find((pattern) => pattern.test(text));
     return found ? { kind: decision, reason: `it matches ${String(found)}` } : { kind: "allow" };
   };

@@ -22,5 +22,5 @@ function within(text: string, most: number): GuardrailDecision {
   const tokens = estimateTokens([ChatMessage.user(text)], []);
   return tokens <= most
     ? { kind: "allow" }
-    : { kind: "block", reason: `it has about ${tokens} tokens, and ${most} are the most` };
+    : { kind: "block", reason: `it has about ${tokens} tokens: at most ${most} are allowed` };
 }

@@ -109,7 +109,9 @@ async function editBlock(
   const replaced = replacePassage(text, from, to);
   if (typeof replaced !== "string") return refuse(replaced.problem);
   if (replaced.length > limit)
-    return refuse(`the text would have ${replaced.length} characters, and ${limit} are the most: shorten it`);
+    return refuse(
+      `the text would have ${replaced.length} characters, and at most ${limit} are allowed: shorten it`,
+    );
   const result: BlockEditResult = await memory.editBlock(name, shared, {
     id,
     text: replaced,

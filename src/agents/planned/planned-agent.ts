@@ -88,7 +88,7 @@ async function makePlan(
   const checked = await checkAnswer(namesOf(tools, maxCalls), text);
   if ("issues" in checked)
     throw new OutputError({
-      message: `the plan of ${name} is none: ${checked.issues}`,
+      message: `the plan of ${name} is not valid: ${checked.issues}`,
       answer: text.slice(0, 2_000),
     });
   const names = new Map(tools.map((tool) => [tool.name, tool]));

@@ -9,7 +9,7 @@ const reasons: Readonly<Record<StopReason, string | null>> = {
   "budget.agents": "its limit of agents was reached",
   deadline: "its deadline passed",
   cancelled: "cancelled by the user",
-  "parent-ended": "the run that it worked for ended",
+  "parent-ended": "its parent run ended",
   guardrail: "a guardrail stopped it",
   terminated: "a tool ended it",
   error: "an error ended it",

@@ -285,7 +285,7 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "too-many-keys": "have more than 10,000 keys",
   "poisoned-key": "have a key __proto__",
   "duplicate-key": "have the same key twice",
-  "broken-text": "hold half a character",
+  "broken-text": "have half of a surrogate pair",
   "inexact-number": "have a number that is too large to be kept exactly: write it as a text",
 };
 

@@ -155,7 +155,7 @@ test.each<readonly [string, object, RegExp]>([
   ["a name with a slash", { name: "a/b" }, /needs a name .* got "a\/b"/],
   ["an unknown part", { name: "a", off: {} }, /unknown part off: it may have name, tools/],
   ["an unknown handler", { name: "a", on: { inputs: () => "x" } }, /handler of "inputs": it may be input/],
-  ["a handler that is no function", { name: "a", on: { input: "x" } }, /handler of input is no function/],
+  ["a handler that is no function", { name: "a", on: { input: "x" } }, /handler of input is not a function/],
   [
     "a tool that no provider accepts",
     { name: "a", tools: [{ ...toolFor("ab", "x"), name: "a b" }] },

@@ -86,7 +86,7 @@ test("a block is shared by the tenant or private to a session, as it declares", 
 test.each([
   [edit("human", "nothing", "x"), /old_text is not in the block/],
   [edit("human", "a", "x"), /more than once/],
-  [edit("human", "", "y".repeat(199)), /would have 206 characters, and 200 are the most/],
+  [edit("human", "", "y".repeat(199)), /would have 206 characters, and at most 200 are allowed/],
 ])("a refused edit has the reason and the current text", async (order, reason) => {
   const model = scriptedModel([edit("human", "", "banana"), order, say("done")]);
   const lead = worker(model);
@@ -233,7 +233,7 @@ test("without a store the tools return an error, and the run continues", async (
 });
 
 test("a block that cannot be kept is refused when the agent is defined", () => {
-  expect(() => memory({ blocks: { "my block": { limit: 10 } } })).toThrow(/not the name of a block/);
+  expect(() => memory({ blocks: { "my block": { limit: 10 } } })).toThrow(/invalid block name/);
   expect(() => memory({ blocks: { a: { limit: 0 } } })).toThrow(/limit of the block a/);
   expect(() => memory({ blocks: { a: { limit: 1_000_000 } } })).toThrow(/at most 50000/);
 });

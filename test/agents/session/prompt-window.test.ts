@@ -218,7 +218,7 @@ test("reading ends at a compaction, without any limit", async () => {
 test.each([
   ["cancelled", "cancelled", "The turn before was stopped: cancelled by the user."],
   ["cancelled", "deadline", "The turn before was stopped: its deadline passed."],
-  ["cancelled", "parent-ended", "The turn before was stopped: the run that it worked for ended."],
+  ["cancelled", "parent-ended", "The turn before was stopped: its parent run ended."],
   ["failed", "error", "The turn before failed: an error ended it."],
   ["failed", "budget.cost", "The turn before failed: its limit of cost was reached."],
   ["failed", "guardrail", "The turn before failed: a guardrail stopped it."],
