@@ -37,7 +37,7 @@ console.log(output);
 assert.equal(await readFile(join(root, "reports/june.md"), "utf8"), "Sales grew to 15.");
 const results = model.requests.map(({ messages }) => JSON.stringify(messages.at(-1))).slice(1);
 assert.match(results[1] ?? "", /June: 15/);
-assert.match(results[2] ?? "", /it may not lead upwards/);
+assert.match(results[2] ?? "", /it must stay inside the root folder/);
 assert.match(results[3] ?? "", /is a link, and links are not followed/);
 assert.ok(!results.join("").includes("not for agents"));
 await rm(base, { recursive: true });

@@ -42,7 +42,7 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
         let open = steps.filter(({ id }) => !done.has(id));
         while (open.length > 0 && failure === null) {
           const ready = open.filter(({ after }) => after.every((id) => done.has(id)));
-          if (ready.length === 0) failure = "steps wait for each other, or for a step that is not there";
+          if (ready.length === 0) failure = "steps wait for each other, or for an unknown step";
           const made = await Promise.all(
             ready.map(async ({ id, task, worker, after }) => {
               const results = after.length === 0 ? "" : `\n\nResults so far:\n${shown(after)}`;
@@ -69,7 +69,7 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
 
 function requireWorker(workers: readonly Hireable<string>[], name: string): Hireable<string> {
   const worker = workers.find((each) => nameOf(each) === name);
-  if (!worker) throw new TypeError(`there is no worker ${name}`);
+  if (!worker) throw new TypeError(`unknown worker ${name}`);
   return worker;
 }
 
@@ -89,7 +89,7 @@ function planSchema(names: readonly string[]) {
   };
   return objectSchema({ steps: { type: "array", items, minItems: 1 } }, ({ steps }) => {
     const read = Array.isArray(steps) ? steps.map((step) => toStep(step, names)) : [];
-    if (read.length === 0) return "steps: at least one is needed";
+    if (read.length === 0) return "steps must have at least one step";
     const wrong = read.find((step) => typeof step === "string");
     return wrong ?? { steps: read.filter((step) => typeof step !== "string") };
   });
@@ -97,8 +97,9 @@ function planSchema(names: readonly string[]) {
 
 function toStep(given: Json, names: readonly string[]): PlanStep | string {
   const { id, task, worker, after } = isJsonObject(given) ? given : {};
-  if (typeof id !== "string" || typeof task !== "string") return "each step needs an id and a task";
-  if (typeof worker !== "string" || !names.includes(worker)) return `worker: one of ${names.join(", ")}`;
-  if (!Array.isArray(after)) return "after: a list of ids is needed";
+  if (typeof id !== "string" || typeof task !== "string") return "each step must have an id and a task";
+  if (typeof worker !== "string" || !names.includes(worker))
+    return `worker must be one of ${names.join(", ")}`;
+  if (!Array.isArray(after)) return "after must be a list of ids";
   return { id, task, worker, after: after.filter((each) => typeof each === "string") };
 }

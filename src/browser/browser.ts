@@ -107,9 +107,7 @@ const address: StandardSchemaV1<unknown, Address> & StandardJSONSchemaV1<unknown
     vendor: "reeve",
     validate: (value) => {
       const url = isJsonObject(value) ? value["url"] : undefined;
-      return typeof url === "string"
-        ? { value: { url } }
-        : { issues: [{ message: "url: a text is needed" }] };
+      return typeof url === "string" ? { value: { url } } : { issues: [{ message: "url must be a string" }] };
     },
     jsonSchema: { input: () => addressSchema, output: () => addressSchema },
   },

@@ -139,7 +139,7 @@ export class Http {
 
   #foreign(path: string, response: Response): Error {
     const { status } = response;
-    const what = `${status} and ${mediaOf(response) || "no type of content"}`;
+    const what = `${status} and ${mediaOf(response) || "no content type"}`;
     const message = `the server at ${this.url} is not Reeve: it answered ${path.split("?")[0]} with ${what}`;
     return this.#toError(new ClientError({ code: "not-reeve", message, status, session: null }));
   }

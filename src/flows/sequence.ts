@@ -41,7 +41,7 @@ export function branch<In = Json, Out = Json>(
   return flowOf("branch", Object.values(routes), async (input, deps) => {
     const name = await choose(Json.as<In>(input), deps);
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
-    if (!route) throw new StrategyError({ problem: `there is no branch ${name}` });
+    if (!route) throw new StrategyError({ problem: `unknown branch ${name}` });
     return perform(route, input, deps);
   });
 }
@@ -67,7 +67,7 @@ export function loop<Value = Json>(
       if (until(Json.as<Value>(value), round)) return value;
     }
     state.interrupted = true;
-    state.interruptionReason = `${max} rounds were not enough`;
+    state.interruptionReason = `no result after ${max} rounds`;
     return value;
   });
 }

@@ -97,7 +97,7 @@ export class Governor {
   /** Allows an operation of unknown cost. @throws BudgetExhaustedError if anything is limited. */
   allow(what: string): void {
     const remedy =
-      'the cost of such a request is not known; allow it with govern.fetch({ unbounded: "allow" })';
+      'the cost of such a request is unknown; allow it with govern.fetch({ unbounded: "allow" })';
     if (this.#policy.unbounded !== "allow") TabCall.refuseUnbounded(this.#tabs(), what, remedy);
   }
 
@@ -114,7 +114,7 @@ export class Governor {
 /** Names the part of a call that has no upper bound, and the line that allows it; null where it is bounded. */
 function remedyFor({ options: { refused }, allowance }: Asked, isBounded: boolean): string | null {
   if (refused.length > 0)
-    return `the cost of the provider option ${refused.join(", ")} is not known; allow it with ${allowance}{ allowOptions: ${JSON.stringify(refused)} })`;
+    return `the cost of the provider option ${refused.join(", ")} is unknown; allow it with ${allowance}{ allowOptions: ${JSON.stringify(refused)} })`;
   if (isBounded) return null;
-  return `the number of tokens of its files, or of the provider's own tools, is not known; allow them with ${allowance}{ unbounded: "allow" })`;
+  return `the number of tokens of its files, or of the provider's own tools, is unknown; allow them with ${allowance}{ unbounded: "allow" })`;
 }

@@ -7,7 +7,7 @@ const limits = { maxDepth: 64, maxKeys: 10_000 };
 export function toShown(result: unknown): ShownValue {
   const excess = findExcess(result, limits);
   if (excess)
-    return ToolResult.show([ContentBlock.text(`the result is refused: ${excess} is ${limits[excess]}`)], {
+    return ToolResult.show([ContentBlock.text(`the result is too large: ${excess} is ${limits[excess]}`)], {
       isError: true,
     });
   const given = Json.of(result);

@@ -111,7 +111,7 @@ function sortRequests(
 ): SortedRequests {
   const entries = Object.entries(requests);
   if (entries.length > maxQuestions)
-    throw new TypeError(`it asks ${entries.length} questions at once, and ${maxQuestions} are the most`);
+    throw new TypeError(`it asks ${entries.length} questions at once; at most ${maxQuestions} are allowed`);
   const open: OpenQuestion[] = [];
   const samples: Record<string, Json> = {};
   const declined: string[] = [];
@@ -122,7 +122,7 @@ function sortRequests(
     if (question) open.push({ key, question });
     else if (method === "sampling/createMessage" && mayModel) samples[key] = params ?? null;
     else if (method === "elicitation/create") declined.push(key);
-    else throw new TypeError(`it needs ${JSON.stringify(method ?? null)}, which is not allowed`);
+    else throw new TypeError(`it requests ${JSON.stringify(method ?? null)}, which is not allowed`);
   }
   return { open, samples, declined };
 }

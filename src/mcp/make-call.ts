@@ -70,7 +70,7 @@ async function findProblem(
       ? "is no longer listed"
       : now === null
         ? "is listed twice"
-        : "is not what was approved: its description or its schema has changed";
+        : "has changed since it was approved (description or schema)";
   return `tool ${pin.name} of MCP server ${server} ${what}. It is off until reeve mcp pin ${server} approves it`;
 }
 

@@ -112,7 +112,7 @@ function requestsOf(options: McpOptions, active: ReadonlySet<EffectCall>): Serve
       sample: async (params: unknown) => {
         const [only, ...others] = active;
         // Only if a single call is in flight, it is certain which one to charge.
-        if (!only || others.length > 0) throw new TypeError("more than one call is under way");
+        if (!only || others.length > 0) throw new TypeError("sampling needs exactly one call in flight");
         return sample(params, only.llm, maxSamplingTokens);
       },
     }),
@@ -129,9 +129,11 @@ function findProblem(
   const own = shownName(server, name);
   if (taken.has(name) || pins.filter((pin) => shownName(server, pin.name) === own).length > 1)
     return `${what}: another tool has the name ${own}`;
-  if (own.length > 64) return `${what}: its name is too long`;
+  if (own.length > 64) return `${what}: its name must have at most 64 characters, got ${own.length}`;
   const bytes = Buffer.byteLength(JSON.stringify(inputSchema));
-  return bytes > maxSchemaBytes ? `${what}: its schema has ${bytes} bytes` : null;
+  return bytes > maxSchemaBytes
+    ? `${what}: its schema must have at most ${maxSchemaBytes} bytes, got ${bytes}`
+    : null;
 }
 
 /** The prefix has no `_`, so no server can take a name of another one. */

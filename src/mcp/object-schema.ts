@@ -12,7 +12,7 @@ export function objectSchema(
       vendor: "reeve",
       validate: (value) => {
         const given = Json.of(value);
-        return isJsonObject(given) ? { value: given } : { issues: [{ message: "an object is needed" }] };
+        return isJsonObject(given) ? { value: given } : { issues: [{ message: "must be an object" }] };
       },
       jsonSchema: { input: () => shown, output: () => shown },
     },

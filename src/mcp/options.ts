@@ -106,12 +106,12 @@ export function checkAddress({
 }: McpServerAddress): void {
   if (!/^[a-zA-Z][a-zA-Z0-9-]{0,31}$/.test(name))
     throw new TypeError(
-      `an MCP server needs a name of letters, digits and -, at most 32, the first a letter, got ${JSON.stringify(name)}`,
+      `the name of an MCP server must have 1 to 32 letters, digits or -, starting with a letter, got ${JSON.stringify(name)}`,
     );
   if ((url === undefined) === (command === undefined))
     throw new TypeError(`MCP server ${name} needs either url or command`);
   if (url !== undefined && !URL.canParse(url))
-    throw new TypeError(`MCP server ${name}: ${JSON.stringify(url)} is no URL`);
+    throw new TypeError(`MCP server ${name}: url must be a URL, got ${JSON.stringify(url)}`);
   const program =
     command
       ?.split(/[\\/]/)
@@ -119,9 +119,9 @@ export function checkAddress({
       ?.replace(/\.(cmd|exe)$/i, "") ?? "";
   if (downloaders.has(program) && allowDownload !== true)
     throw new TypeError(
-      `MCP server ${name}: ${program} downloads what it runs; install the server and start it with node, or set allowDownload`,
+      `MCP server ${name}: ${program} downloads the program it runs: install the server and start it with node, or set allowDownload`,
     );
   checkDuration("timeoutS", timeoutS ?? 0);
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0))
-    throw new RangeError(`MCP server ${name}: maxBytes must be a whole number above 0, got ${maxBytes}`);
+    throw new RangeError(`MCP server ${name}: maxBytes must be an integer >= 1, got ${maxBytes}`);
 }

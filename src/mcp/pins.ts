@@ -77,7 +77,7 @@ export function readPinsFile(path: string | URL): McpPinsFile | null {
   }
   const file: Json = JSON.parse(text);
   const servers = isJsonObject(file) ? file["servers"] : undefined;
-  if (!isJsonObject(servers)) throw new TypeError(`${String(path)} is no file of pins: it has no servers`);
+  if (!isJsonObject(servers)) throw new TypeError(`${String(path)} is not a pins file: it has no servers`);
   return {
     servers: Object.fromEntries(
       Object.entries(servers).map(([name, pins]) => [name, { tools: toPins(pins ?? null) }]),

@@ -10,7 +10,7 @@ export async function sample(
   maxTokens: number,
 ): Promise<SampleAnswer> {
   const given = Json.of(params);
-  if (!isJsonObject(given)) throw new TypeError("a request for a model call without parameters");
+  if (!isJsonObject(given)) throw new TypeError("the request for a model call has no parameters");
   const { messages, systemPrompt, maxTokens: wanted } = given;
   const asked = Array.isArray(messages) ? messages.slice(-maxMessages).map(toMessage) : [];
   const system = typeof systemPrompt === "string" ? [ChatMessage.system(systemPrompt)] : [];

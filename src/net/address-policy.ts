@@ -71,7 +71,8 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
   const lowPorts = new Set(options.lowPorts ?? [80, 443]);
 
   const checkAddress = (host: string, address: string): void => {
-    if (isIP(address) === 0) refuse(host, "address", "its name resolves to a text that is no address");
+    if (isIP(address) === 0)
+      refuse(host, "address", "its name resolves to a value that is not an IP address");
     if (contains(deny.ranges, address)) refuse(host, "denied", `${address} is denied`);
     if (contains(allow.ranges, address)) return;
     const found = classifyAddress(address);
@@ -89,7 +90,7 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
     if (matchesAny(host, deny.hosts)) refuse(host, "denied", "the host is denied");
     if (onlyHosts && !matchesAny(host, onlyHosts)) refuse(host, "host", "the host is not in onlyHosts");
     if (matchesAny(host, localNames) && !matchesAny(host, allow.hosts))
-      refuse(host, "host", "the name is one of this machine");
+      refuse(host, "host", "the name is local to this machine");
   };
 
   const checkUrl = (input: string | URL): URL => {

@@ -35,7 +35,7 @@ export async function loadFiles(folder: Folder, pins: Pins | undefined): Promise
     try {
       loaded.push(readExtension(await importCode(folder, path, text)));
     } catch (error) {
-      problems.push({ extension: path, message: `it is left out: ${messageOf(error)}` });
+      problems.push({ extension: path, message: `skipped: ${messageOf(error)}` });
     }
   }
   const rails: Guardrail[] = [];
@@ -77,7 +77,7 @@ async function importCode(folder: Folder, path: string, text: string): Promise<u
   const url = pathToFileURL(folder.pathOf(path));
   url.searchParams.set("content", hashOf(text).slice(0, 16));
   const made: unknown = await import(url.href);
-  if ((await folder.read(path)) !== text) throw new Error("it has changed while it was loaded");
+  if ((await folder.read(path)) !== text) throw new Error("it changed while it was loaded");
   const found: unknown = Reflect.get(Object(made), "default");
   if (found === undefined) throw new TypeError("it has no default export");
   return found;
@@ -86,7 +86,7 @@ async function importCode(folder: Folder, path: string, text: string): Promise<u
 /** @throws TypeError for a value that is no extension. */
 function readExtension(value: unknown): Extension {
   if (typeof value !== "object" || value === null || !("name" in value) || typeof value.name !== "string")
-    throw new TypeError("its default export must be an extension: what extension({ name, ... }) returns");
+    throw new TypeError("its default export must be the result of extension({ name, ... })");
   const { name, ...parts } = value;
   return extension({ ...parts, name });
 }

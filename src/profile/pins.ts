@@ -30,5 +30,5 @@ export function checkPin(pins: Pins, path: string, text: string | null): void {
   if (wanted === undefined) throw new Error(`file ${path} has no pin`);
   const found = hashOf(text);
   if (wanted !== found)
-    throw new Error(`file ${path} has changed: its hash is ${found}, the pinned one ${wanted}`);
+    throw new Error(`file ${path} has changed: its hash is ${found}, pinned is ${wanted}`);
 }

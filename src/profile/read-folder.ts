@@ -39,7 +39,7 @@ export class Folder {
     this.#pins = pins;
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isDirectory())
-      throw new TypeError(`profile ${JSON.stringify(path)} is no folder: create it, or give another path`);
+      throw new TypeError(`profile ${JSON.stringify(path)} is not a folder: create it, or give another path`);
     this.path = realpathSync(resolve(path));
   }
 
@@ -69,9 +69,9 @@ export class Folder {
     const file = await open(real, flags);
     try {
       const found = await file.stat();
-      if (!found.isFile()) throw new Error(`${shown} is no file`);
+      if (!found.isFile()) throw new Error(`${shown} is not a file`);
       if (found.size > maxBytes)
-        throw new Error(`${shown} has ${found.size} bytes; at most ${maxBytes} are read`);
+        throw new Error(`${shown} has ${found.size} bytes; at most ${maxBytes} are allowed`);
       return decode(await file.readFile(), shown);
     } finally {
       await file.close();
@@ -106,7 +106,7 @@ export class Folder {
     if (real === null) return [];
     const names = (await readdir(real)).filter((entry) => !entry.startsWith(".")).toSorted();
     if (names.length > maxEntries)
-      throw new Error(`${name} has ${names.length} entries; at most ${maxEntries} are read`);
+      throw new Error(`${name} has ${names.length} entries; at most ${maxEntries} are allowed`);
     return Promise.all(
       names.map(async (entry) => {
         const found = await stat(join(real, entry));
@@ -124,7 +124,7 @@ export class Folder {
       if (isMissing(error)) return null;
       throw error;
     }
-    throw new Error(`${relative(this.path, path)} leads out of the profile folder`);
+    throw new Error(`${relative(this.path, path)} is outside the profile folder`);
   }
 }
 
@@ -132,7 +132,7 @@ function decode(bytes: Uint8Array, shown: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`${shown} is no UTF-8 text`);
+    throw new Error(`${shown} is not UTF-8 text`);
   }
 }
 

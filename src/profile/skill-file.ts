@@ -38,7 +38,7 @@ export function parseSkillFile(text: string, folder: string): SkillFile {
     throw new Error(
       `name must be 1 to ${maxName} lower-case letters and digits with single hyphens, got ${JSON.stringify(name)}`,
     );
-  if (name !== folder) throw new Error(`name must be that of its folder, ${folder}, got ${name}`);
+  if (name !== folder) throw new Error(`name must equal its folder's name, ${folder}, got ${name}`);
   if (description === "" || description.length > maxDescription)
     throw new Error(`description must have 1 to ${maxDescription} characters, got ${description.length}`);
   return { name, description, body: body.trim() };
@@ -53,7 +53,7 @@ function parseFields(lines: readonly string[]): Partial<Record<string, string>> 
     const [, key, value = ""] = /^([a-z-]+):(?:[ \t](.*))?$/.exec(line) ?? [];
     if (key === undefined || !keys.has(key))
       throw new Error(`not a line of front matter: ${JSON.stringify(line)} (keys: ${[...keys].join(", ")})`);
-    if (fields.has(key)) throw new Error(`${key} is there twice`);
+    if (fields.has(key)) throw new Error(`${key} is set twice`);
     fields.set(key, parseValue(key, value.trim()));
     last = key;
   }
@@ -69,14 +69,14 @@ function parseValue(key: string, value: string): string {
     } catch {
       // Reported below.
     }
-    throw new Error(`${key} is no text in double quotes`);
+    throw new Error(`${key} is not a valid string in double quotes`);
   }
   if (value.startsWith("'")) {
     const [, inner] = /^'((?:[^']|'')*)'$/.exec(value) ?? [];
-    if (inner === undefined) throw new Error(`${key} is no text in single quotes`);
+    if (inner === undefined) throw new Error(`${key} is not a valid string in single quotes`);
     return inner.replaceAll("''", "'");
   }
   if (key !== "metadata" && /^[>|[{&*!%@`]/.test(value))
-    throw new Error(`${key} must be a text in one line, in quotes if it begins with ${value.charAt(0)}`);
+    throw new Error(`${key} must be a string on one line, in quotes if it begins with ${value.charAt(0)}`);
   return value;
 }

@@ -51,5 +51,5 @@ export async function readBody(folder: Folder, name: string): Promise<string> {
   if (skill) return skill.body;
   const known = await listSkills(folder, () => undefined);
   const names = known.map((listed) => listed.name).join(", ") || "none";
-  throw new Error(`there is no skill ${JSON.stringify(name)}; skills: ${names}`);
+  throw new Error(`unknown skill ${JSON.stringify(name)}; skills: ${names}`);
 }

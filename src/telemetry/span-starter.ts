@@ -58,7 +58,7 @@ export class SpanStarter {
     );
     if (span.isRecording() && span.spanContext().spanId !== id)
       throw new TypeError(
-        "the tracer's provider has other ids: new TracerProvider({ idGenerator: ids, ... })",
+        "the tracer's provider uses another id generator: use new TracerProvider({ idGenerator: ids, ... })",
       );
     return new OpenSpan(span, at);
   }

@@ -54,7 +54,7 @@ export function fetchTool(options: FetchToolOptions = {}): Tool {
       const [kind, charset] = readContentType(type);
       if (!textTypes.test(kind)) {
         await response.body?.cancel();
-        throw new Error(`${response.url} is ${kind}: only texts are shown`);
+        throw new Error(`${response.url} has the type ${kind}: only text is supported`);
       }
       const whole = decode(new Uint8Array(await response.arrayBuffer()), charset);
       const text = readHtml && kind === "text/html" ? await readHtml(whole, response.url) : whole;
@@ -98,9 +98,9 @@ const fetchInput = (checkUrl: (url: string) => void) =>
     required: ["url"],
     check: ({ url, from = 0 }) => {
       if (typeof url !== "string" || url.length > maxUrlLength)
-        return `url: a text of at most ${maxUrlLength} characters is needed`;
+        return `url must be a string of at most ${maxUrlLength} characters`;
       if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
-        return "from: an integer >= 0 is needed";
+        return "from must be an integer >= 0";
       try {
         checkUrl(url);
       } catch (error) {

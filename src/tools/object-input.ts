@@ -23,7 +23,7 @@ export function objectInput<Value extends object>(shape: ObjectShape<Value>): Ob
       version: 1,
       vendor: "reeve",
       validate: (given) => {
-        const value = isJsonObject(given) ? check(given) : "an object is needed";
+        const value = isJsonObject(given) ? check(given) : "must be an object";
         return typeof value === "string" ? { issues: [{ message: value }] } : { value };
       },
       jsonSchema: { input: () => schema, output: () => schema },

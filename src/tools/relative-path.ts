@@ -18,14 +18,14 @@ export function parseRelativePath(path: string, { hidden }: { readonly hidden: b
     throw new Error(`path ${JSON.stringify(path.slice(0, 100))} ${why}`);
   };
   if (path.length > maxLength) refuse(`has ${path.length} characters; at most ${maxLength} are allowed`);
-  if (invisible.test(path)) refuse("has a character that is not shown");
+  if (invisible.test(path)) refuse("has an invisible character");
   if (path.includes("\\")) refuse("has a backslash: separate names by /");
   if (path.startsWith("/") || driveLetter.test(path)) refuse("is absolute: name it from the root folder");
   if (percentEncoded.test(path)) refuse("is percent-encoded: write the characters themselves");
   const names = path.split("/").filter((name) => name !== "" && name !== ".");
   if (names.length > maxDepth) refuse(`has ${names.length} names; at most ${maxDepth} are allowed`);
   for (const name of names) {
-    if (name === "..") refuse("has ..: it may not lead upwards");
+    if (name === "..") refuse("has ..: it must stay inside the root folder");
     if (!hidden && name.startsWith("."))
       refuse("has a hidden name: files(root, { hidden: true }) would allow it");
     if (Buffer.byteLength(name) > maxNameBytes) refuse(`has a name of more than ${maxNameBytes} bytes`);

@@ -87,7 +87,7 @@ test.for<[string, unknown]>([
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
   });
   const shown = await callLook(server.url);
-  expect(shown).toContain(`the result is refused: ${limit}`);
+  expect(shown).toContain(`the result is too large: ${limit}`);
   expect(shown).not.toContain("hello");
 });
 

@@ -69,7 +69,7 @@ test("a description that changes later switches the tool off, and the model neve
   const { texts, description } = await callTools(server, 4);
   expect(texts.slice(0, 2)).toEqual(["found 1, listed 1", "found 2, listed 1"]);
   const off = expect.stringMatching(
-    /^error: tool look of MCP server evil is not what was approved.*reeve mcp pin evil/,
+    /^error: tool look of MCP server evil has changed since it was approved.*reeve mcp pin evil/,
   );
   expect(texts.slice(2)).toEqual([off, off]);
   expect(description).toBe("Looks.");
@@ -242,11 +242,11 @@ test("a pin that was edited is refused", async () => {
 });
 
 test.for([
-  [{ name: "a_b", command: "node" }, "needs a name"],
+  [{ name: "a_b", command: "node" }, "must have 1 to 32 letters"],
   [{ name: "a" }, "needs either url or command"],
-  [{ name: "a", command: "npx", args: ["-y", "server"] }, "npx downloads what it runs"],
-  [{ name: "a", command: "/usr/bin/uvx" }, "uvx downloads what it runs"],
-  [{ name: "a", url: "nowhere" }, "is no URL"],
+  [{ name: "a", command: "npx", args: ["-y", "server"] }, "npx downloads the program it runs"],
+  [{ name: "a", command: "/usr/bin/uvx" }, "uvx downloads the program it runs"],
+  [{ name: "a", url: "nowhere" }, "url must be a URL"],
   [{ name: "a", command: "node", maxBytes: 0 }, "maxBytes"],
   [{ name: "a", command: "node", pins: { tools: [] }, tools: { lok: {} } }, "has no approved tool lok"],
 ] as const)("options %j are refused", ([options, message]) => {

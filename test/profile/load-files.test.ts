@@ -92,8 +92,8 @@ test("an extension that cannot be loaded is left out and reported; the others ar
   const model = scriptedModel([say("one")]);
   await using runtime = runtimeOf(profile(folder), model);
   expect(await ask(runtime)).toEqual([
-    "extensions/broken.ts: it is left out: oops",
-    "extensions/empty.ts: it is left out: it has no default export",
+    "extensions/broken.ts: skipped: oops",
+    "extensions/empty.ts: skipped: it has no default export",
   ]);
   expect(addedTo(model)[0]).toMatch(/ kind$/);
 });

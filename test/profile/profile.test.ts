@@ -61,9 +61,9 @@ test("nothing outside the folder is read, and links inside it are followed", asy
   expect(text).toMatch(/^Soul\.\n\nAgents\.\n\n# Knowledge\n\n## own\.md\n\nOwn\./);
   expect(text).not.toContain("heron");
   expect(log.toSorted()).toEqual([
-    "section USER.md: USER.md leads out of the profile folder",
-    "section knowledge: knowledge/secret.md leads out of the profile folder",
-    "section skills: skills leads out of the profile folder",
+    "section USER.md: USER.md is outside the profile folder",
+    "section knowledge: knowledge/secret.md is outside the profile folder",
+    "section skills: skills is outside the profile folder",
   ]);
 });
 
@@ -77,9 +77,9 @@ test("a file that is too large, no text or no file is left out and reported; the
   const { text, log } = await promptOf(profile(folder));
   expect(text).toBe("Soul.");
   expect(log.toSorted()).toEqual([
-    "section AGENTS.md: AGENTS.md has 100001 bytes; at most 100000 are read",
-    "section MEMORY.md: MEMORY.md is no file",
-    "section USER.md: USER.md is no UTF-8 text",
+    "section AGENTS.md: AGENTS.md has 100001 bytes; at most 100000 are allowed",
+    "section MEMORY.md: MEMORY.md is not a file",
+    "section USER.md: USER.md is not UTF-8 text",
   ]);
 });
 
@@ -131,7 +131,7 @@ test("a broken skill is left out and reported, and the others are listed", async
   expect(text.match(/<name>.*<\/name>/g)).toEqual(["<name>good</name>"]);
   expect(log.toSorted()).toEqual([
     "section skills: skills/bare/SKILL.md: it must begin with front matter between two lines of ---",
-    "section skills: skills/other/SKILL.md: name must be that of its folder, other, got good",
+    "section skills: skills/other/SKILL.md: name must equal its folder's name, other, got good",
   ]);
 });
 
@@ -142,7 +142,7 @@ test("a profile without skills brings no tool; one that is no folder is refused"
   const full = agent({ name: "ada", model, profile: profile("test/fixtures/profiles/ada") });
   expect(full.tools.map(({ name }) => name)).toEqual(["skill"]);
   expect(agent({ ...full, name: "eve" }).tools.map(({ name }) => name)).toEqual(["skill"]);
-  expect(() => profile("test/no-such-folder")).toThrow(/"test\/no-such-folder" is no folder: create it/);
+  expect(() => profile("test/no-such-folder")).toThrow(/"test\/no-such-folder" is not a folder: create it/);
 });
 
 test("memory that others may write makes the run untrusted", async () => {

@@ -19,13 +19,13 @@ test.each([
   ["name: report", /description must have 1 to 1024 characters, got 0/],
   [`name: report\ndescription: ${"x".repeat(1_025)}`, /got 1025/],
   ["name: Report\ndescription: X.", /name must be 1 to 64 lower-case/],
-  ["name: other\ndescription: X.", /name must be that of its folder, report, got other/],
-  ["name: report\nname: report\ndescription: X.", /name is there twice/],
+  ["name: other\ndescription: X.", /name must equal its folder's name, report, got other/],
+  ["name: report\nname: report\ndescription: X.", /name is set twice/],
   ["name: report\ndescription: X.\ncommand: rm", /not a line of front matter: "command: rm"/],
-  ["name: report\ndescription: >\n  folded", /description must be a text in one line/],
+  ["name: report\ndescription: >\n  folded", /description must be a string on one line/],
   ["name: report\ndescription: X.\n  more", /not a line of front matter: " {2}more"/],
-  ['name: report\ndescription: "open', /description is no text in double quotes/],
-  ["name: report\ndescription: 'it's'", /description is no text in single quotes/],
+  ['name: report\ndescription: "open', /description is not a valid string in double quotes/],
+  ["name: report\ndescription: 'it's'", /description is not a valid string in single quotes/],
   ["__proto__: x\nname: report\ndescription: X.", /not a line/],
 ])("front matter %j is refused", (head, message) => {
   expect(() => parse(head)).toThrow(message);

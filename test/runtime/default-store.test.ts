@@ -20,7 +20,7 @@ test("the store that a runtime uses by default keeps no audit, and says so", asy
   await using runtime = createRuntime({ agents: [clerk] });
   await (await runtime.start(clerk, "go")).result();
   await expect(runtime.audit.verify()).rejects.toThrow(
-    /^the audit needs a store that keeps it: createRuntime\(\{ store \}\)$/,
+    /^the audit needs a durable store: createRuntime\(\{ store \}\)$/,
   );
 });
 

@@ -47,7 +47,7 @@ test("a charset is obeyed, HTML goes through readHtml, and binary content is not
   expect(await callTool(tool, { url: `${server.url}strange` })).toMatchObject({ text: "<p>hello</p>" });
   expect(await callTool(tool, { url: `${server.url}page` })).toMatchObject({ text: "hello" });
   for (const name of ["image", "zip"])
-    expect(await tryTool(tool, { url: `${server.url}${name}` })).toMatch(/only texts are shown/);
+    expect(await tryTool(tool, { url: `${server.url}${name}` })).toMatch(/only text is supported/);
 });
 
 test("bytes and time have limits", async () => {

@@ -50,7 +50,7 @@ test("a gigabyte of output is cut at the limit, and the command ended", async ()
   const result = await run(["head", "-c", "1000000000", "/dev/zero"], { maxOutputBytes: 1_000 });
   expect(result).toMatchObject({
     exitCode: null,
-    end: "ended: it has reached maxOutputBytes, which is 1000",
+    end: "stopped: the command reached maxOutputBytes (1000)",
   });
   expect(result.stdout.length).toBe(1_000);
   const noise = await run(["sh", "-c", "yes >&2 & yes"], { maxOutputBytes: 1_000 });
@@ -60,7 +60,7 @@ test("a gigabyte of output is cut at the limit, and the command ended", async ()
 test("a command that takes too long is ended with everything that it has started", async () => {
   const script = "trap '' TERM INT HUP; setsid sleep 24680 & sleep 24680 & wait";
   const result = await run(["sh", "-c", script], { timeoutS: 0.5 });
-  expect(result).toMatchObject({ exitCode: null, end: "ended: it has reached timeoutS, which is 0.5" });
+  expect(result).toMatchObject({ exitCode: null, end: "stopped: the command reached timeoutS (0.5)" });
   await expect.poll(() => processesOf("sleep\x0024680")).toEqual([]);
 });
 

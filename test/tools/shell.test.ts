@@ -152,7 +152,7 @@ test("a bwrap that cannot start a sandbox is refused when the tool is made", () 
 test.runIf(isRoot)("a root folder of root is refused where the worker is root", () => {
   const folder = join(base, "of-root");
   mkdirSync(folder);
-  expect(() => shell({ root: folder, sandbox: bubblewrap() })).toThrow(/do not run as root.*chown/);
+  expect(() => shell({ root: folder, sandbox: bubblewrap() })).toThrow(/must not run as root.*chown/);
 });
 
 test.each([{ timeoutS: 0 }, { maxProcesses: 0 }, { maxOutputBytes: 1.5 }, { maxMemoryBytes: Number.NaN }])(

@@ -83,7 +83,7 @@ export class MemoryAudit implements AuditStore {
 }
 
 const refuseToRead = async (): Promise<never> => {
-  throw new TypeError("the audit needs a store that keeps it: createRuntime({ store })");
+  throw new TypeError("the audit needs a durable store: createRuntime({ store })");
 };
 
 /** The audit of a store that keeps none. Reading it is an error, so that an empty chain is not taken for a whole one. */

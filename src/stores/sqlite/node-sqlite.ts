@@ -70,5 +70,5 @@ function asKyselyKnowsIt(database: DatabaseSync): SqliteDatabase {
 
 function inputValue(value: unknown): SQLInputValue {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
-  throw new TypeError(`not a value for SQLite: ${typeof value}`);
+  throw new TypeError(`SQLite cannot store a value of type ${typeof value}`);
 }

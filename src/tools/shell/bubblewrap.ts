@@ -59,7 +59,7 @@ export function bubblewrap({ path, readOnly = [] }: BubblewrapOptions = {}): San
       `bubblewrap is not installed (no ${path ?? "bwrap in PATH"}): apt-get install bubblewrap`,
     );
   if (!isExecutable(prlimit))
-    throw new TypeError(`${prlimit} is missing, which sets limits: apt-get install util-linux`);
+    throw new TypeError(`${prlimit} is missing (it sets the limits): apt-get install util-linux`);
   const filter = createSeccompFilter(process.arch);
   if (!filter) throw new TypeError(`there is no seccomp filter for ${process.arch}: run on x64 or arm64`);
   const placeholders = countPlaceholders();
@@ -136,7 +136,7 @@ function getOwner(root: string): StartOptions["user"] {
   const { uid, gid } = statSync(root);
   if (uid === 0)
     throw new TypeError(
-      `commands do not run as root: give ${JSON.stringify(root)} to another user (chown), or run the worker as one`,
+      `commands must not run as root: chown ${JSON.stringify(root)} to another user, or run the worker as another user`,
     );
   return { uid, gid: gid === 0 ? uid : gid };
 }

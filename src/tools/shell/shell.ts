@@ -41,7 +41,7 @@ const maxDurationS = 86_400;
  */
 export function shell({ root, sandbox, env = {}, ...options }: ShellOptions): Tool {
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
-    throw new TypeError(`root ${JSON.stringify(root)} is no folder: create it, or give another path`);
+    throw new TypeError(`root ${JSON.stringify(root)} is not a folder: create it, or give another path`);
   const { trust = "untrusted", sensitivity = "private" } = options;
   const limits = toLimits(options);
   const folder = realpathSync(root);
@@ -67,7 +67,7 @@ export function shell({ root, sandbox, env = {}, ...options }: ShellOptions): To
         limits,
         signal,
       });
-      const end = stopped ? `ended: it has reached ${stopped}, which is ${limits[stopped]}` : null;
+      const end = stopped ? `stopped: the command reached ${stopped} (${limits[stopped]})` : null;
       return { exitCode, ...(end !== null && { end }), stdout, stderr };
     },
   });
@@ -114,13 +114,13 @@ const commandInput = objectInput<CommandInput>({
   required: ["argv"],
   check: ({ argv, cwd = "." }) => {
     if (!Array.isArray(argv) || argv.length === 0 || argv.length > maxArguments)
-      return `argv: a list of 1 to ${maxArguments} texts is needed`;
+      return `argv must be a list of 1 to ${maxArguments} strings`;
     const texts = argv.filter((each) => typeof each === "string");
     if (texts.length < argv.length || texts[0] === "")
-      return "argv: a list of texts is needed, the first not empty";
-    if (texts.some((each) => each.includes("\0"))) return "argv: no text may have a NUL character";
+      return "argv must be a list of strings, the first not empty";
+    if (texts.some((each) => each.includes("\0"))) return "argv must not contain a NUL character";
     if (texts.join("").length > maxArgumentLength)
-      return `argv: at most ${maxArgumentLength} characters together`;
-    return typeof cwd === "string" ? { argv: texts, cwd } : "cwd: a text is needed";
+      return `argv must have at most ${maxArgumentLength} characters in total`;
+    return typeof cwd === "string" ? { argv: texts, cwd } : "cwd must be a string";
   },
 });
