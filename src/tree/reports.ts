@@ -1,6 +1,7 @@
 import type { RunId } from "#kernel";
 import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
+import { endedOf } from "./state/ended-runs.ts";
 import { noteCall } from "./state/silent-runs.ts";
 import { isReported, reportPlace, type Settlement } from "./report.ts";
 import { statedTime } from "./state/tick-clock.ts";
@@ -44,7 +45,10 @@ export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement
   // An attempt that was given up as lost, and is journaled after all, is among the doubts.
   const booked = isOpen ? work.decide(id, settle) : work.decideDoubt(attempt, settle);
   if (!booked) return;
-  work.emit(id, "budget.settled", booked, { place: `settled/${attempt}`, attempt });
+  // An attempt in doubt may be settled after its run has ended.
+  const ended = work.lastKnown(id) ? null : endedOf(work.object, id);
+  const place = `settled/${attempt}`;
+  work.emit(id, "budget.settled", booked, { place, attempt, ...(ended && { agent: ended.agentId }) });
   const run = work.run(id);
   if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.costMicros });
 }
