@@ -4,25 +4,25 @@
 // bench/govern.mjs`, or with names for some of them.
 import { createOpenAI } from "@ai-sdk/openai";
 import { govern } from "reeve/govern";
-import { providerDouble } from "reeve/testing";
+import { fakeProvider } from "reeve/testing";
 
 const limit = 3_000;
 const tokensPerCall = 1_000;
 const cases = [
-  { name: "one child, twelve calls", helpers: 1, calls: 12 },
-  { name: "eight children at once", helpers: 8, calls: 2 },
+  { name: "one child, twelve calls", children: 1, calls: 12 },
+  { name: "eight children at once", children: 8, calls: 2 },
 ];
 
 /** The parent asks its children once; each takes notes before it answers. */
 const script =
-  ({ helpers, calls }) =>
+  ({ children, calls }) =>
   ({ model, messages, tools }) => {
     const turn = messages.filter(({ role }) => role === "assistant").length;
-    if (model === "boss") {
-      const [helper] = tools;
-      if (turn > 0 || !helper) return { text: "answer", outputTokens: 20 };
-      const toolCall = { name: helper.name, input: { prompt: "go", input: "go" } };
-      return { toolCalls: Array.from({ length: helpers }, () => toolCall), outputTokens: 20 };
+    if (model === "lead") {
+      const [writer] = tools;
+      if (turn > 0 || !writer) return { text: "answer", outputTokens: 20 };
+      const toolCall = { name: writer.name, input: { prompt: "go", input: "go" } };
+      return { toolCalls: Array.from({ length: children }, () => toolCall), outputTokens: 20 };
     }
     const note = turn < calls - 1 && tools.find(({ name }) => name === "note");
     if (!note) return { text: "done", outputTokens: tokensPerCall };
@@ -31,7 +31,7 @@ const script =
 
 /** Returns the provider's bill for one run of a framework, and how the run ended. */
 async function billOf(overspend, one, governed) {
-  await using double = await providerDouble({ script: script(one) });
+  await using double = await fakeProvider({ script: script(one) });
   const { baseURL } = double;
   const openai = createOpenAI({ baseURL, apiKey: "none" });
   const model = (id) => (governed ? govern(openai.chat(id)) : openai.chat(id));

@@ -43,7 +43,7 @@ const guardrails = [contentFilter({ patterns: [/\d{13,16}/, "secret"] }), tokenL
 const asking = permissions([{ verdict: "ask", tool: "lookup" }]);
 const approver = () => ({ decision: "approved" });
 /** Every result is private and untrusted; nothing leaves, so no approval is requested. */
-const labelled = { origin: "web", sensitivity: "private", outside: false };
+const labelled = { origin: "web", sensitivity: "private", egress: false };
 
 const rows = {
   none: () => ({}),

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime } from "reeve";
-import { answers, providerDouble } from "reeve/testing";
+import { answers, fakeProvider } from "reeve/testing";
 import { engine } from "./engine.ts";
 
-await using double = await providerDouble({ script: answers([{ text: "The mill was built in 1287." }]) });
+await using double = await fakeProvider({ script: answers([{ text: "The mill was built in 1287." }]) });
 const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
 
 const historian = agent({

@@ -11,8 +11,8 @@ const digger = agent({
   budget: { maxTurns: 5 },
 });
 
-const boss = agent({
-  name: "boss",
+const lead = agent({
+  name: "lead",
   model: scriptedModel([
     call("ask_digger", { task: "Who built the mill?" }, ["ask_digger", { task: "When?" }]),
     say("The mill was built in 1287."),
@@ -20,17 +20,17 @@ const boss = agent({
   team: [{ agent: digger, priority: "high", askTimeoutS: 60 }],
 });
 
-await using runtime = createRuntime({ agents: [boss], engine });
+await using runtime = createRuntime({ agents: [lead], engine });
 await runtime.serve({ port: 0 });
-const run = await runtime.start(boss, "Tell me about the mill", { spawn: { maxAgents: 5 } });
+const run = await runtime.start(lead, "Tell me about the mill", { spawn: { maxAgents: 5 } });
 
-const hired: string[] = [];
+const spawned: string[] = [];
 for await (const event of run.events()) {
-  if (event.type === "spawn.admitted") hired.push(event.childAgent);
+  if (event.type === "spawn.admitted") spawned.push(event.childAgent);
   console.log(event.seq, event.runId, event.type);
 }
 const { output, usage } = await run.result();
 
 assert.equal(output, "The mill was built in 1287.");
-assert.deepEqual(hired, ["digger", "digger"]);
+assert.deepEqual(spawned, ["digger", "digger"]);
 assert.equal(usage.input + usage.output, 4 * 15); // all calls of the tree

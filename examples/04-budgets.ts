@@ -7,19 +7,19 @@ import { engine } from "./engine.ts";
 const price = { input: 3_000_000, output: 15_000_000 }; // micro-dollars for a million tokens: 3 and 15 dollars
 const usage = { input: 100, output: 400 };
 
-const helper = agent({
-  name: "helper",
+const writer = agent({
+  name: "writer",
   model: scriptedModel([say("more and more words", usage)], { id: "wordy", price, maxOutputTokens: 400 }),
 });
-const boss = agent({
-  name: "boss",
+const lead = agent({
+  name: "lead",
   // It would go on for ever: it is the budget that ends it.
-  model: scriptedModel([call("ask_helper", { task: "go on" })], {
+  model: scriptedModel([call("ask_writer", { task: "go on" })], {
     id: "tireless",
     price,
     maxOutputTokens: 100,
   }),
-  team: [helper],
+  team: [writer],
   loopLimits: {
     sameCall: { warn: 99, block: 99 },
     sameTool: { warn: 99, halt: 99 },
@@ -28,10 +28,10 @@ const boss = agent({
   },
 });
 
-await using runtime = createRuntime({ agents: [boss, helper], engine });
+await using runtime = createRuntime({ agents: [lead, writer], engine });
 await runtime.serve({ port: 0 });
 const cap = 0.05; // dollars, for the parent and all its children
-const run = await runtime.start(boss, "Write a book", { budget: { maxCostUsd: cap } });
+const run = await runtime.start(lead, "Write a book", { budget: { maxCostUsd: cap } });
 const warnings: string[] = [];
 for await (const event of run.events()) if (event.type === "budget.warning") warnings.push(event.dimension);
 const result = await run.result();

@@ -1,10 +1,10 @@
 // Two slots. When an urgent job comes, a less important one parks at its next safe point and gets its slot back later.
 import assert from "node:assert/strict";
 import { AgentId, ChatMessage, createRuntime, type Agent } from "reeve";
-import { heldModel } from "reeve/testing";
+import { manualModel } from "reeve/testing";
 import { engine } from "./engine.ts";
 
-const model = heldModel(); // its calls remain in flight until we answer them
+const model = manualModel(); // its calls remain in flight until we answer them
 const worker = (name: string, calls: number): Agent => ({
   id: AgentId.of(name),
   model,
@@ -15,8 +15,8 @@ const worker = (name: string, calls: number): Agent => ({
 });
 const routine = worker("routine", 2);
 const urgent = worker("urgent", 1);
-const boss: Agent = {
-  id: AgentId.of("boss"),
+const lead: Agent = {
+  id: AgentId.of("lead"),
   run: async (ctx) => {
     const first = await ctx.spawn(routine, null, { priority: "low" });
     await ctx.waitFor("urgent");
@@ -26,9 +26,9 @@ const boss: Agent = {
   },
 };
 
-await using runtime = createRuntime({ agents: [boss, routine, urgent], engine });
+await using runtime = createRuntime({ agents: [lead, routine, urgent], engine });
 await runtime.serve({ port: 0 });
-const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
 const story: string[] = [];
 for await (const event of run.events()) {
   if (/^(run|spawn)\./.test(event.type)) story.push(`${event.agent} ${event.type}`);

@@ -11,14 +11,14 @@ const look = tool({
   risk: "safe",
   execute: async () => "1287",
 });
-const boss = agent({
-  name: "boss",
+const lead = agent({
+  name: "lead",
   model: scriptedModel([call("look", { question: "mill" }), say("Built in 1287.")]),
   tools: [look],
 });
 {
-  await using t = testRuntime({ agents: [boss] });
-  assert.equal((await t.run(boss, "When?")).output, "Built in 1287.");
+  await using t = testRuntime({ agents: [lead] });
+  assert.equal((await t.run(lead, "When?")).output, "Built in 1287.");
 }
 
 // A day passes in no time.

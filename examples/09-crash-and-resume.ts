@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createOpenAI } from "@ai-sdk/openai";
 import { AgentId, ChatMessage, createRuntime, languageModel, type Agent } from "reeve";
 import { restate, restateServer } from "reeve/engines/restate";
-import { DoubleMessage, providerDouble } from "reeve/testing";
+import { ProviderMessage, fakeProvider } from "reeve/testing";
 
 const author = (baseURL: string): Agent => ({
   id: AgentId.of("author"),
@@ -29,9 +29,9 @@ if (ingress && admin && baseURL) {
   await using server = await restateServer();
   const asked: string[] = [];
   const third = Promise.withResolvers<void>();
-  await using double = await providerDouble({
+  await using double = await fakeProvider({
     script: ({ messages }) => {
-      const title = messages.map(DoubleMessage.text).join();
+      const title = messages.map(ProviderMessage.text).join();
       if (asked.push(title) === 3) third.resolve();
       return { text: `All about ${title}.` };
     },

@@ -28,7 +28,7 @@ const [, , ingress, admin] = process.argv;
 if (ingress && admin) {
   // The worker: it runs agents, and can die at any moment.
   const engine = restate({ ingress, admin });
-  const runtime = createRuntime({ agents: [miller], engine, approver: "people" });
+  const runtime = createRuntime({ agents: [miller], engine, approver: "human" });
   await runtime.serve({ port: 9080 });
   process.send?.("ready");
   process.once("disconnect", () => process.exit());

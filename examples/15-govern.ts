@@ -4,12 +4,12 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { isStepCount, tool, ToolLoopAgent } from "ai";
 import { govern } from "reeve/govern";
 import { BudgetExhaustedError } from "reeve";
-import { obedient, providerDouble } from "reeve/testing";
+import { commandScript, fakeProvider } from "reeve/testing";
 import { z } from "zod";
 
 // A provider on this machine, with its own bill. Its model follows commands.
-await using provider = await providerDouble({
-  script: async (asked) => ({ ...(await obedient()(asked)), outputTokens: 400 }),
+await using provider = await fakeProvider({
+  script: async (asked) => ({ ...(await commandScript()(asked)), outputTokens: 400 }),
 });
 const openai = createOpenAI({ baseURL: provider.baseURL, apiKey: "none" });
 const model = govern(openai.chat("double"), {
@@ -18,16 +18,16 @@ const model = govern(openai.chat("double"), {
 });
 
 const dig = tool({ inputSchema: z.object({}), execute: () => "mud" });
-const helper = new ToolLoopAgent({ model, tools: { dig }, stopWhen: isStepCount(50) });
+const writer = new ToolLoopAgent({ model, tools: { dig }, stopWhen: isStepCount(50) });
 const ask = tool({
   inputSchema: z.object({}),
-  execute: async () => (await helper.generate({ prompt: "call dig\n" + "then call dig\n".repeat(20) })).text,
+  execute: async () => (await writer.generate({ prompt: "call dig\n" + "then call dig\n".repeat(20) })).text,
 });
-const boss = new ToolLoopAgent({ model, tools: { ask }, stopWhen: isStepCount(50) });
+const lead = new ToolLoopAgent({ model, tools: { ask }, stopWhen: isStepCount(50) });
 
 const cap = 0.05; // dollars, for everything that is called inside, however deep
 const ended = await govern.run({ budget: { maxCostUsd: cap } }, async (account) => {
-  const error = await boss.generate({ prompt: "call ask" }).then(
+  const error = await lead.generate({ prompt: "call ask" }).then(
     () => null,
     (thrown: unknown) => thrown,
   );

@@ -31,10 +31,10 @@ const model = scriptedModel([
   call("ask_panel", { task: "Do we ship in May?" }),
   call("ask_writer", { task: "Announce it for May.", forward: true }),
 ]);
-const boss = agent({ name: "boss", model, architecture: supervisor({ workers: [panel, writer] }) });
+const lead = agent({ name: "lead", model, architecture: supervisor({ workers: [panel, writer] }) });
 
-await using runtime = createRuntime({ agents: [boss] });
-const run = await runtime.start(boss, "Decide and announce", { budget: { maxCostUsd: 1 } });
+await using runtime = createRuntime({ agents: [lead] });
+const run = await runtime.start(lead, "Decide and announce", { budget: { maxCostUsd: 1 } });
 const { status, output, costMicros } = await run.result();
 assert.deepEqual([status, output], ["completed", "A fine text."]);
 // Two calls of the leader, four of the panel, four of the writer: each 15 micro-dollars.

@@ -16,7 +16,7 @@ const model = scriptedModel([
   say("The report is sent on Friday."),
 ]);
 const writer = agent({ name: "writer", model, tools: [askHuman()] });
-await using runtime = createRuntime({ agents: [writer], approver: "people" });
+await using runtime = createRuntime({ agents: [writer], approver: "human" });
 const run = await runtime.start(writer, "Send the report");
 
 /** Waits for the n-th question. In a server: GET /approvals?state=pending; on a terminal: reeve approvals. */

@@ -30,7 +30,7 @@ export {
   type ObjectContext,
   type ObjectDefinition,
   type ObjectMethod,
-  type Obstacle,
+  type Blocker,
   type OpenOperations,
   type Operation,
   type Outcome,

@@ -83,7 +83,7 @@ export {
   type FailureRecord,
   type FunctionMiddleware,
   type Guardrail,
-  type Hireable,
+  type AgentSpec,
   type Hooks,
   type Input,
   type Model,

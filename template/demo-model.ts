@@ -4,11 +4,11 @@
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import {
-  type DoubleAnswer,
-  DoubleMessage,
-  type DoubleRequest,
-  type DoubleScript,
-  providerDouble,
+  type ProviderAnswer,
+  ProviderMessage,
+  type ProviderRequest,
+  type ProviderScript,
+  fakeProvider,
 } from "reeve/testing";
 
 const topics = ["sales", "prices", "subsidies", "installers"];
@@ -26,35 +26,38 @@ interface Turn {
 }
 
 /** Whether a message is the end of a turn: an answer without calls. */
-const isAnswer = ({ role, parts }: DoubleMessage): boolean =>
+const isAnswer = ({ role, parts }: ProviderMessage): boolean =>
   role === "assistant" && !parts.some(({ type }) => type === "tool-call");
 
-function turnOf({ messages }: DoubleRequest): Turn {
+function turnOf({ messages }: ProviderRequest): Turn {
   const turn = messages.slice(messages.findLastIndex(isAnswer) + 1);
   const parts = turn.flatMap((message) => message.parts);
   const results = parts.flatMap((part) => (part.type === "tool-result" ? [part.text] : []));
   const first = turn.find(({ role }) => role === "user");
   return {
-    task: first ? DoubleMessage.text(first) : "",
+    task: first ? ProviderMessage.text(first) : "",
     calls: parts.flatMap((part) => (part.type === "tool-call" ? [part.name] : [])),
     results,
-    text: [...turn.map(DoubleMessage.text), ...results].join("\n"),
+    text: [...turn.map(ProviderMessage.text), ...results].join("\n"),
   };
 }
 
-const call = (name: string, input: Readonly<Record<string, string>>): DoubleAnswer => ({
+const call = (name: string, input: Readonly<Record<string, string>>): ProviderAnswer => ({
   toolCalls: [{ name, input }],
 });
 
-const callEach = (text: string, name: string, tasks: readonly string[]): DoubleAnswer => ({
+const callEach = (text: string, name: string, tasks: readonly string[]): ProviderAnswer => ({
   text,
   fault: pace,
   toolCalls: tasks.map((task) => ({ name, input: { task } })),
 });
 
-const write = (...sentences: readonly string[]): DoubleAnswer => ({ text: sentences.join(" "), fault: pace });
+const write = (...sentences: readonly string[]): ProviderAnswer => ({
+  text: sentences.join(" "),
+  fault: pace,
+});
 
-function lead({ task, calls, results, text }: Turn): DoubleAnswer {
+function lead({ task, calls, results, text }: Turn): ProviderAnswer {
   const facts = results.slice(0, topics.length).join("\n");
   if (calls.length === 0) {
     const tasks = topics.map((topic) => `Find out about ${topic}. The report: ${task}`);
@@ -77,20 +80,20 @@ function lead({ task, calls, results, text }: Turn): DoubleAnswer {
   );
 }
 
-function researcher({ task, calls, results }: Turn): DoubleAnswer {
+function researcher({ task, calls, results }: Turn): ProviderAnswer {
   const topic = topics.find((each) => task.includes(`about ${each}`)) ?? "heat pumps";
   if (calls.length === 0) return call("search", { query: `heat pumps in Europe, ${topic}` });
   if (calls.length === 1) return call("read_page", { url: `https://example.com/heat-pumps/${topic}` });
   return write(`On ${topic}:`, results.at(-1) ?? "nothing was found.");
 }
 
-function reviewer({ task }: Turn): DoubleAnswer {
+function reviewer({ task }: Turn): ProviderAnswer {
   const answer = write("The facts come from one source each.", "They agree with each other, so they hold.");
   // A long thought: most of it is not shown, and all of it is paid for.
   return /again/.test(task) ? { ...answer, outputTokens: 5_000 } : answer;
 }
 
-function writer({ calls, results, text }: Turn): DoubleAnswer {
+function writer({ calls, results, text }: Turn): ProviderAnswer {
   if (calls.length === 0) return call("read_page", { url: "https://example.com/how-to-write-reports" });
   if (calls.length === 1) return call("read_accounts", {});
   // A model follows orders wherever it reads them.
@@ -106,7 +109,7 @@ function writer({ calls, results, text }: Turn): DoubleAnswer {
   return write(results.at(-1) ?? "Nothing was sent.");
 }
 
-const script: DoubleScript = (request) => {
+const script: ProviderScript = (request) => {
   const tools = new Set(request.tools.map(({ name }) => name));
   const turn = turnOf(request);
   if (tools.has("ask_writer")) return lead(turn);
@@ -114,6 +117,6 @@ const script: DoubleScript = (request) => {
   return tools.has("search") ? researcher(turn) : reviewer(turn);
 };
 
-const provider = await providerDouble({ script, latency: () => 600 });
+const provider = await fakeProvider({ script, latency: () => 600 });
 
 export const demoModel = createAnthropic({ baseURL: provider.baseURL, apiKey: "none" })("claude-sonnet-4-5");

@@ -44,7 +44,7 @@ test("the guide lists every kind of a model error", () => {
 });
 
 test("the guide lists every code that the server alone has", () => {
-  const codes = quoted("src/server/refusal.ts", "type RefusalCode =", ";").filter(
+  const codes = quoted("src/server/http-error.ts", "type RefusalCode =", ";").filter(
     (code) => code !== "no-answer",
   );
   expect(listed("HTTP")).toEqual([...codes, "internal"].toSorted());

@@ -18,7 +18,7 @@ await using server = await restateServer();
 await using engine = restate({ ...server, namespace: "bench" });
 // The runs do nothing: this program reports to the tree for them.
 const terms = { version: "1", priority: "normal", budget: null, retention: "none", tools: null } as const;
-const agents = { boss: terms, helper: terms };
+const agents = { lead: terms, writer: terms };
 const policy: LaunchPolicy = {
   approver: "none",
   approvalExpiresS: 60,
@@ -46,7 +46,7 @@ class Tree {
     await this.#call("open", {
       treeId: this.#id,
       inputHash: "",
-      agentId: AgentId.of("boss"),
+      agentId: AgentId.of("lead"),
       secret: "AAAAAAAAAAAAAAAAAAAAAA",
       version: "1",
       statesVersion: true,
@@ -70,19 +70,19 @@ class Tree {
   }
 
   /** Spawns children that end at once, and takes their end messages. */
-  async hire(count: number): Promise<void> {
-    const hired = await Promise.all(Array.from({ length: count }, () => this.#hire()));
+  async spawn(count: number): Promise<void> {
+    const spawned = await Promise.all(Array.from({ length: count }, () => this.#spawn()));
     const end = { status: "completed", stopReason: "answer", output: "done" };
-    await Promise.all(hired.map((run) => this.#call("end", { run, end })));
+    await Promise.all(spawned.map((run) => this.#call("end", { run, end })));
     let news: { readonly more: boolean };
     do news = Json.as(await this.#call("take", {}));
     while (news.more);
   }
 
-  async #hire(): Promise<RunId> {
+  async #spawn(): Promise<RunId> {
     const options = { asks: false, priority: null, budget: null, retention: null, onFull: "deny" };
     const messageId = MessageId.of(randomUUID());
-    const whom = { agentId: AgentId.of("helper"), text: "go", messageId };
+    const whom = { agentId: AgentId.of("writer"), text: "go", messageId };
     const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null });
     return Json.as<{ readonly run: RunId }>(reply).run;
   }
@@ -119,8 +119,8 @@ class Tree {
 const [empty, full] = [new Tree(), new Tree()];
 await Promise.all([empty.open(), full.open()]);
 const began = performance.now();
-for (let done = 0; done < ended; done += atOnce) await full.hire(Math.min(atOnce, ended - done));
-print([`${ended} hired and ended`, `${((performance.now() - began) / 1000).toFixed(1)} s`]);
+for (let done = 0; done < ended; done += atOnce) await full.spawn(Math.min(atOnce, ended - done));
+print([`${ended} spawned and ended`, `${((performance.now() - began) / 1000).toFixed(1)} s`]);
 
 const took = { empty: [] as number[], full: [] as number[] };
 for (let call = 0; call < calls + warmUp; call++) {

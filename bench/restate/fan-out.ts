@@ -22,8 +22,8 @@ const child: Agent = {
 const parent: Agent = {
   id: AgentId.of("parent"),
   async run(ctx) {
-    const helpers = await Promise.all(Array.from({ length: children }, () => ctx.spawn(child, "go")));
-    await Promise.all(helpers.map((helper) => ctx.join(helper)));
+    const writers = await Promise.all(Array.from({ length: children }, () => ctx.spawn(child, "go")));
+    await Promise.all(writers.map((writer) => ctx.join(writer)));
   },
 };
 

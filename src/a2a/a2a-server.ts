@@ -58,9 +58,9 @@ export function a2aServer(options: A2aServerOptions): readonly ServerMount[] {
       handle: async (call) => {
         const sdk = await loadA2a();
         const gone = new AbortController();
-        const longestS = Math.min(waitS, call.answerS * 0.8);
+        const longestS = Math.min(waitS, (call.requestTimeoutMs / 1000) * 0.8);
         const handler = createTreeHandler({ sdk, call, agents, card, waitS: longestS, signal: gone.signal });
-        return answer(sdk, call, { handler, gone });
+        return answerRpc(sdk, call, { handler, gone });
       },
     },
   ];
@@ -68,7 +68,7 @@ export function a2aServer(options: A2aServerOptions): readonly ServerMount[] {
 
 type Handler = ReturnType<typeof createTreeHandler>;
 
-async function answer(
+async function answerRpc(
   { core, server, errors, legacy }: A2aPackage,
   { request, body, stream }: MountedCall,
   { handler, gone }: { readonly handler: Handler; readonly gone: AbortController },
@@ -99,7 +99,7 @@ async function answer(
     const first = await made.next();
     return await stream(async (signal) => {
       signal.addEventListener("abort", () => gone.abort(signal.reason));
-      return frames(first, made);
+      return toRpcFrames(first, made);
     });
   } catch (error) {
     gone.abort(error);
@@ -112,7 +112,10 @@ type RpcStream = AsyncGenerator<unknown, void, undefined>;
 
 const isStream = (made: object): made is RpcStream => Symbol.asyncIterator in made;
 
-async function* frames(first: IteratorResult<unknown, void>, rest: RpcStream): AsyncGenerator<string, void> {
+async function* toRpcFrames(
+  first: IteratorResult<unknown, void>,
+  rest: RpcStream,
+): AsyncGenerator<string, void> {
   if (!first.done) yield `data: ${JSON.stringify(first.value)}\n\n`;
   for await (const each of rest) yield `data: ${JSON.stringify(each)}\n\n`;
 }

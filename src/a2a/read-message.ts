@@ -13,7 +13,7 @@ export function readMessage({ errors }: A2aPackage, { message }: SendMessageRequ
 }
 
 /** Returns the texts of a message as the input of a run. @throws ContentTypeNotSupportedError for other parts. */
-export function readText({ errors }: A2aPackage, { parts }: Message): string {
+export function readMessageText({ errors }: A2aPackage, { parts }: Message): string {
   const texts = parts.map(({ content }) => {
     if (content?.$case !== "text")
       throw new errors.ContentTypeNotSupportedError("the first message of a task may have only text parts");

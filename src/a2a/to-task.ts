@@ -11,7 +11,7 @@ interface TaskDeps {
 
 /** Reads a tree as a task. */
 export async function readTask(deps: TaskDeps, run: RunHandle): Promise<Task> {
-  const result = await run.outcome();
+  const result = await run.resultNow();
   const status = result ? toEndStatus(deps.sdk, run, result) : await readStatus(deps, run);
   const artifacts = result ? toArtifacts(result) : [];
   return { id: run.treeId, contextId: run.treeId, status, artifacts, history: [], metadata: undefined };
@@ -26,7 +26,7 @@ async function readStatus({ sdk, call }: TaskDeps, run: RunHandle): Promise<Task
       const wants = asks ? "answer" : "decision";
       return toPart({ approval: id, tool, why, arguments: given, wants });
     });
-    const message = toMessage(sdk, run, `question-${questions[0]?.id}`, parts);
+    const message = toTaskMessage(sdk, run, `question-${questions[0]?.id}`, parts);
     return toStatus(TaskState.TASK_STATE_INPUT_REQUIRED, message);
   }
   const isPending = (await run.status()) === "pending";
@@ -39,7 +39,7 @@ export function toEndStatus(sdk: A2aPackage, run: RunHandle, { status, error }: 
   if (status === "completed" || status === "landed")
     return toStatus(TaskState.TASK_STATE_COMPLETED, undefined);
   const text = `the run ended as ${status}${error ? `: ${error.message}` : ""}`;
-  const message = toMessage(sdk, run, "end", [toPart(text)]);
+  const message = toTaskMessage(sdk, run, "end", [toPart(text)]);
   const state = status === "cancelled" ? TaskState.TASK_STATE_CANCELED : TaskState.TASK_STATE_FAILED;
   return toStatus(state, message);
 }
@@ -71,7 +71,12 @@ const toPart = (value: Json): Part => ({
 });
 
 /** Creates a message of the agent. Its id is derived from the tree, so it is the same on each read. */
-const toMessage = ({ core }: A2aPackage, { treeId }: RunHandle, name: string, parts: Part[]): Message => ({
+const toTaskMessage = (
+  { core }: A2aPackage,
+  { treeId }: RunHandle,
+  name: string,
+  parts: Part[],
+): Message => ({
   messageId: `${treeId}.${name}`,
   contextId: treeId,
   taskId: treeId,

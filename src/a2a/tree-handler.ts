@@ -14,7 +14,7 @@ import { safeMessage } from "#base";
 import type { RunHandle } from "#runtime";
 import type { MountedCall } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
-import { chooseAgent, readDecision, readMessage, readText } from "./read-message.ts";
+import { chooseAgent, readDecision, readMessage, readMessageText } from "./read-message.ts";
 import { readTask, toArtifacts, toEndStatus } from "./to-task.ts";
 
 /** One request of one caller. */
@@ -56,23 +56,23 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
     cancelTask: ({ id }) =>
       translateErrors(sdk, async () => {
         const run = await find(deps, id);
-        if (await run.outcome()) throw new sdk.errors.TaskNotCancelableError(`task ${id} has ended`);
+        if (await run.resultNow()) throw new sdk.errors.TaskNotCancelableError(`task ${id} has ended`);
         await run.cancel();
         await call.wait(run, waitS);
         return readTask(deps, run);
       }),
     sendMessageStream: async function* (request) {
       const run = await translateErrors(sdk, () => takeMessage(deps, request));
-      yield* watch(deps, run);
+      yield* watchTask(deps, run);
     },
     resubscribe: async function* ({ id }) {
       const run = await translateErrors(sdk, async () => {
         const found = await find(deps, id);
-        if (await found.outcome())
+        if (await found.resultNow())
           throw new sdk.errors.UnsupportedOperationError(`task ${id} has ended: use tasks/get`);
         return found;
       });
-      yield* watch(deps, run);
+      yield* watchTask(deps, run);
     },
   };
 }
@@ -92,7 +92,11 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
   if (taskId === "") {
     if (contextId !== "")
       throw new UnsupportedOperationError("a context has exactly one task: remove contextId to start a task");
-    return call.start(chooseAgent(sdk, agents, message), readText(sdk, message), TreeId.of(randomUUID()));
+    return call.start(
+      chooseAgent(sdk, agents, message),
+      readMessageText(sdk, message),
+      TreeId.of(randomUUID()),
+    );
   }
   const run = await find(deps, taskId);
   if (contextId !== "" && contextId !== taskId) throw new NotFoundError({ what: "run", id: taskId });
@@ -103,7 +107,7 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
 }
 
 /** Yields a task, then each change, until it ends or asks a question. */
-async function* watch(
+async function* watchTask(
   deps: TreeHandlerDeps,
   run: RunHandle,
 ): AsyncGenerator<StreamResponse, void, undefined> {

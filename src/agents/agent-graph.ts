@@ -1,4 +1,4 @@
-import { AgentId, type Agent, type Architecture, type Hireable } from "#kernel";
+import { AgentId, type Agent, type Architecture, type AgentSpec } from "#kernel";
 import { handoffTargets, isAgent, teamOf } from "./program-agents.ts";
 
 /** A part of a program, with its children. */
@@ -22,7 +22,7 @@ export function agentGraph(agent: Agent): AgentGraph {
   return drawAgent(agent, new Set());
 }
 
-function drawAgent(given: Hireable<unknown>, seen: Set<Hireable<unknown>>): AgentGraph {
+function drawAgent(given: AgentSpec<unknown>, seen: Set<AgentSpec<unknown>>): AgentGraph {
   const name = AgentId.type(given.id);
   const architecture = isAgent(given) ? given.architecture : undefined;
   const head = { kind: "agent", name, ...(architecture && { architecture: architecture.name }) } as const;
@@ -40,7 +40,7 @@ function drawAgent(given: Hireable<unknown>, seen: Set<Hireable<unknown>>): Agen
 
 function drawStep(
   step: NonNullable<Architecture["steps"]>[number],
-  seen: Set<Hireable<unknown>>,
+  seen: Set<AgentSpec<unknown>>,
 ): AgentGraph {
   if (typeof step === "function") return { kind: "code", name: step.name || "code", parts: [] };
   if ("id" in step) return drawAgent(step, seen);

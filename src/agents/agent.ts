@@ -14,7 +14,7 @@ import {
   type ExecutionBudget,
   type Extension,
   type Guardrail,
-  type Hireable,
+  type AgentSpec,
   type HistoryProvider,
   type HistoryRetention,
   type Hooks,
@@ -39,14 +39,14 @@ import { valueText } from "#base";
 import type { AnyModel } from "#models";
 import { toCompactionPolicy, type CompactionOptions } from "./compaction-options.ts";
 import { checkSection } from "./extensions/extension.ts";
-import { noteRebuild, ownExtensions, unexpanded, type Expand } from "./extensions/extend-agent.ts";
+import { noteRebuild, ownExtensions, keepUnexpanded, type Expand } from "./extensions/extend-agent.ts";
 import { takeApart, type JoinedParts } from "./extensions/take-apart.ts";
 import { activeAgent } from "./handoffs/active-agent.ts";
 import { handoffTools, type HandoffEntry } from "./handoffs/handoff.ts";
 import { checkMaxHandoffs } from "./handoffs/pass-control.ts";
 import { Pass } from "./handoffs/pass.ts";
 import { planHandoffs, takeTurn, type HandoffPlan } from "./handoffs/take-turn.ts";
-import { LoopDetection, type LoopLimits, type Noticed } from "./guardrails/loop-detection.ts";
+import { LoopDetection, type LoopLimits, type LoopCounts } from "./guardrails/loop-detection.ts";
 import { modelOrMissing } from "./missing-model.ts";
 import { allowAll } from "./permissions/permissions.ts";
 import { computePrompt, systemPrompt, type Instructions } from "./prompt/instructions.ts";
@@ -54,7 +54,7 @@ import { inputSchemaOf } from "./task-input.ts";
 import { teamTools, type TeamMember } from "./team.ts";
 import type { AiSdkTool } from "./tools/ai-sdk-tools.ts";
 import { noteOwnTools, ownTools } from "./tools/own-tools.ts";
-import { guardedEnd, Repairs } from "./turn/answer.ts";
+import { checkEnd, Repairs } from "./turn/answer.ts";
 import { unguardedText } from "./turn/landing.ts";
 import { compactAfterTurn } from "./turn/make-room.ts";
 import { checkReview, reviewAfterTurn, type ReviewOptions } from "./turn/review.ts";
@@ -88,7 +88,7 @@ export interface AgentOptions<Output = string, Data = undefined> {
   /** Tools of `tool()`, or AI SDK tool objects by name. */
   readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>> | undefined;
   /** The agents that it may spawn. The model sees one tool `ask_<name>` for each. */
-  readonly team?: readonly (Hireable | TeamMember)[] | undefined;
+  readonly team?: readonly (AgentSpec | TeamMember)[] | undefined;
   /**
    * The agents that it may hand the conversation to. The model sees one tool `handoff_to_<name>` for each. The agent
    * that takes over answers, and begins the next turn. `handoff(agent, { filter })` sets options. Default: none.
@@ -193,7 +193,7 @@ export function agent<Output = string, Data = undefined>(
 export function agent<Output = string, Data = undefined>(
   given: GivenOptions<Output, Data>,
 ): BuiltAgent<Jsonified<Output>, TaskFor<Data>> {
-  const built = build(given, unexpanded);
+  const built = build(given, keepUnexpanded);
   noteRebuild(built, { ...given, build: (expand) => Json.as<Agent>(Json.of(build(given, expand))) });
   return Json.as(Json.of(built));
 }
@@ -282,7 +282,7 @@ interface Unfinished {
   readonly repairs: Repairs;
   readonly messages: ChatMessage[];
   readonly summary?: string | null;
-  readonly noticed: Noticed;
+  readonly noticed: LoopCounts;
 }
 
 function leadOf({
@@ -345,15 +345,15 @@ async function answerMessages(
     const resumed = before?.turn === number && before.input ? before : null;
     const isFirst = number === (before?.turn ?? 1);
     if (!isFirst && ctx.journalLength >= state.continueAfter)
-      return goOn(state, { turn: number, input: null, output }, ctx);
+      return continueTurns(state, { turn: number, input: null, output }, ctx);
     const input = resumed?.input ?? (await nextInput(inbox));
     if (input.length === 0) return output;
     if (!resumed) ctx.record("turn.start", { turn: number });
     const outcome = await takeTurn(state, plan, { input, isResumed: resumed !== null });
     if (outcome.kind === "unfinished") {
-      return goOn(state, { turn: number, input, output }, ctx);
+      return continueTurns(state, { turn: number, input, output }, ctx);
     }
-    const ended = outcome.kind === "ended" ? await guardedEnd(ctx, outcome) : null;
+    const ended = outcome.kind === "ended" ? await checkEnd(ctx, outcome) : null;
     // The tree settles a turn without an answer.
     if (!ended || (ended.status === "landed" && ended.output !== null)) await saveTurn(state);
     ctx.record("turn.end", { turn: number });
@@ -374,7 +374,7 @@ async function saveTurn({ ctx, messages }: TurnState): Promise<void> {
 }
 
 /** Continues in a fresh execution. */
-function goOn(
+function continueTurns(
   { cycles, repairs, messages, summary, loops }: TurnState,
   place: Pick<Unfinished, "turn" | "input" | "output">,
   ctx: RunContext,

@@ -29,7 +29,7 @@ export { placeRetry, retry } from "./middleware/retry.ts";
 export { timeout } from "./middleware/timeout.ts";
 export { truncateContent, truncateHistory } from "./middleware/truncate.ts";
 export { validate } from "./middleware/validate.ts";
-export { allowAll, defaultPermissions, verdictOf } from "./permissions/permissions.ts";
+export { allowAll, defaultPermissions, decidePermission } from "./permissions/permissions.ts";
 export { platformHints } from "./prompt/platforms.ts";
 export { RetryPolicy } from "./retry-policy.ts";
 export { findCut, type Cut, type CutItem, type CutOptions } from "./session/find-cut.ts";
@@ -41,7 +41,7 @@ export {
   slidingWindow,
   tokenLimit,
   trimResults,
-  viewOf,
+  compactMessages,
 } from "./session/strategies.ts";
 export { summarise, type SummaryOptions } from "./session/summarise.ts";
 export {
@@ -51,7 +51,7 @@ export {
   type PromptWindow,
   type PromptWindowOptions,
 } from "./session/prompt-window.ts";
-export { branchesToDrop, placeOf } from "./session/retention.ts";
+export { branchesToDrop, toBranch } from "./session/retention.ts";
 export { exportSession, importSession, type ImportReport } from "./session/session-file.ts";
 export { Session, type EntryDraft } from "./session/session.ts";
 export { informationAgent } from "./information-agent.ts";
@@ -59,10 +59,10 @@ export { isTeamTool, teamTools, type TeamMember } from "./team.ts";
 export { aiSdkTools } from "./tools/ai-sdk-tools.ts";
 export { missingModel } from "./missing-model.ts";
 export { handoffTargets, isAgent, programAgents, teamOf } from "./program-agents.ts";
-export { objectSchema } from "./tools/object-schema.ts";
+export { createObjectSchema } from "./tools/object-schema.ts";
 export { parseTask } from "./task-input.ts";
 export { textInput } from "./tools/text-input.ts";
 export { jsonSchemaOf, tool } from "./tools/tool.ts";
 export { isToolName, toolNameRule } from "./tools/tool-name.ts";
 export { agentVersion } from "./agent-version.ts";
-export { narrowed, permissions, stricter } from "./permissions/rules.ts";
+export { applyRules, permissions, pickStricter } from "./permissions/rules.ts";

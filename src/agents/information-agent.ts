@@ -49,11 +49,11 @@ export function informationAgent<State extends Json>(options: InformationAgentOp
   return {
     id: AgentId.of(name),
     description,
-    run: (ctx, inbox) => listen(options, continueAfter, { ctx, inbox }),
+    run: (ctx, inbox) => foldMessages(options, continueAfter, { ctx, inbox }),
   };
 }
 
-async function listen<State extends Json>(
+async function foldMessages<State extends Json>(
   { topic, initial, fold, answer = (state) => state }: InformationAgentOptions<State>,
   continueAfter: number,
   { ctx, inbox }: { readonly ctx: RunContext; readonly inbox: Inbox },

@@ -1,4 +1,4 @@
-import type { Agent, Hireable } from "#kernel";
+import type { Agent, AgentSpec } from "#kernel";
 
 /**
  * Returns the agents among some values and, through their teams and handoffs, every agent that those can spawn. Each
@@ -16,15 +16,15 @@ export function programAgents(values: Iterable<unknown>): readonly Agent[] {
 }
 
 /** Returns the members of an agent's team and the workers of its architecture, without their spawn options. */
-export function teamOf({ team = [], architecture }: Agent): readonly Hireable<unknown>[] {
+export function teamOf({ team = [], architecture }: Agent): readonly AgentSpec<unknown>[] {
   return [...team.map(agentOf), ...Object.values(architecture?.declaredWorkers() ?? {})];
 }
 
 /** Returns the handoff targets of an agent, without their options. */
-export const handoffTargets = ({ handoffs = [] }: Pick<Agent, "handoffs">): readonly Hireable[] =>
+export const handoffTargets = ({ handoffs = [] }: Pick<Agent, "handoffs">): readonly AgentSpec[] =>
   handoffs.map(agentOf);
 
-const agentOf = (entry: Hireable | { readonly agent: Hireable }): Hireable =>
+const agentOf = (entry: AgentSpec | { readonly agent: AgentSpec }): AgentSpec =>
   "agent" in entry ? entry.agent : entry;
 
 /** Whether a value has an agent's identity and entry point. */

@@ -4,7 +4,7 @@ import {
   checkDuration,
   isJsonObject,
   type ExecutionBudget,
-  type Hireable,
+  type AgentSpec,
   type HistoryRetention,
   type Input,
   type Json,
@@ -14,11 +14,11 @@ import {
   ToolResult,
 } from "#kernel";
 import { inputSchemaOf, parseTask } from "./task-input.ts";
-import { objectSchema, toStandardSchema, type JsonStandardSchema } from "./tools/object-schema.ts";
+import { createObjectSchema, toStandardSchema, type JsonStandardSchema } from "./tools/object-schema.ts";
 
 /** An agent that may be spawned, with its spawn options. */
 export interface TeamMember {
-  readonly agent: Hireable;
+  readonly agent: AgentSpec;
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
   /** Maximum wait for its answer, in seconds. Default: 600. */
@@ -40,7 +40,7 @@ interface TeamToolOptions {
 
 /** Returns one tool for each member: `ask_<name>`. Several calls in one cycle spawn several children concurrently. */
 export function teamTools(
-  team: readonly (Hireable | TeamMember)[],
+  team: readonly (AgentSpec | TeamMember)[],
   { mayForward = false }: TeamToolOptions = {},
 ): readonly RunTool[] {
   const tools = team.map((entry) => askTool("agent" in entry ? entry : { agent: entry }, mayForward));
@@ -56,7 +56,7 @@ const known = new WeakSet<Tool>();
 function askTool(
   { agent, askTimeoutS = defaultTimeoutS, onFull = "wait", ...terms }: TeamMember,
   mayForward: boolean,
-): RunTool<Asked> {
+): RunTool<MemberTask> {
   const name = AgentId.type(agent.id);
   checkDuration("askTimeoutS", askTimeoutS);
   return {
@@ -78,7 +78,7 @@ function askTool(
 }
 
 /** Whether an agent has an output schema. If so, its reply is data, and the text only its encoding. */
-const isTyped = (agent: Hireable): boolean => "output" in agent && agent.output !== undefined;
+const isTyped = (agent: AgentSpec): boolean => "output" in agent && agent.output !== undefined;
 
 function why(outcome: object): string {
   const error = "error" in outcome && isJsonObject(outcome.error) ? outcome.error["message"] : undefined;
@@ -86,7 +86,7 @@ function why(outcome: object): string {
 }
 
 /** A task as recorded in the journal: a text, or the data of an agent with an input schema. */
-interface Asked {
+interface MemberTask {
   readonly task?: string | undefined;
   readonly data?: Json | undefined;
   /** Whether the answer becomes the answer of the turn. */
@@ -100,10 +100,10 @@ const forwardProperty = {
 };
 
 /** The input schema of an `ask_` tool of an agent that takes a text. */
-const task = objectSchema<Asked>({ task: taskProperty }, ({ task: text }) =>
+const task = createObjectSchema<MemberTask>({ task: taskProperty }, ({ task: text }) =>
   typeof text === "string" ? { task: text } : noText,
 );
-const taskToForward = objectSchema<Asked>(
+const taskToForward = createObjectSchema<MemberTask>(
   { task: taskProperty, forward: forwardProperty },
   ({ task: text, forward }) =>
     typeof text === "string" ? { task: text, ...(forward === true && { forward }) } : noText,
@@ -112,7 +112,11 @@ const taskToForward = objectSchema<Asked>(
 const noText = "task: a text is needed";
 
 /** Returns the input schema of an `ask_` tool of an agent with its own schema. It is checked before a run starts. */
-function typedTask(agent: string, schema: StandardSchemaV1, mayForward: boolean): JsonStandardSchema<Asked> {
+function typedTask(
+  agent: string,
+  schema: StandardSchemaV1,
+  mayForward: boolean,
+): JsonStandardSchema<MemberTask> {
   const inner = inputSchemaOf(agent, schema);
   const properties = isJsonObject(inner["properties"]) ? inner["properties"] : {};
   if (mayForward && "forward" in properties)

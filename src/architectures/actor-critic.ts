@@ -1,4 +1,4 @@
-import type { Architecture, Hireable } from "#kernel";
+import type { Architecture, AgentSpec } from "#kernel";
 import { noWorkerAnswered } from "./roles.ts";
 
 /** The judgement of a critic. Its agent needs an output schema with these fields. */
@@ -10,8 +10,8 @@ export interface Verdict {
 
 /** The two roles, and when to stop. */
 export interface ActorCriticOptions {
-  readonly actor: Hireable<string>;
-  readonly critic: Hireable<Verdict>;
+  readonly actor: AgentSpec<string>;
+  readonly critic: AgentSpec<Verdict>;
   /** Attempts at most. Default 3. */
   readonly rounds?: number | undefined;
   /** The score that is good enough. Default 0.8. */

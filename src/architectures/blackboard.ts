@@ -1,10 +1,10 @@
-import type { Architecture, Hireable } from "#kernel";
-import { objectSchema } from "#agents";
-import { byName, describeWorkers, nameOf } from "./roles.ts";
+import type { Architecture, AgentSpec } from "#kernel";
+import { createObjectSchema } from "#agents";
+import { byName, describeWorkers, getAgentName } from "./roles.ts";
 
 /** The experts of a board, and how the next one is chosen. */
 export interface BlackboardOptions {
-  readonly experts: readonly Hireable<string>[];
+  readonly experts: readonly AgentSpec<string>[];
   /** Contributions at most. Default 8. */
   readonly rounds?: number | undefined;
   /** The next expert is chosen by the leader's model, or each writes in turn. Default model. */
@@ -13,8 +13,8 @@ export interface BlackboardOptions {
 
 /** Experts write to one board in turn, until the leader's model finds the answer there. */
 export function blackboard({ experts, rounds = 8, coordinator = "model" }: BlackboardOptions): Architecture {
-  const names = experts.map(nameOf);
-  const schema = objectSchema(
+  const names = experts.map(getAgentName);
+  const schema = createObjectSchema(
     {
       done: { type: "boolean" },
       expert: { type: "string", enum: ["", ...names] },
@@ -46,7 +46,7 @@ export function blackboard({ experts, rounds = 8, coordinator = "model" }: Black
         const expert = experts[turn];
         const made = expert && (await delegate(expert, `${shown}\n\nAdd what you know.`));
         if (made?.ok) {
-          board.push(`[${nameOf(made.worker)}] ${made.text}`);
+          board.push(`[${getAgentName(made.worker)}] ${made.text}`);
           state.output = made.text;
           state.metadata = { board: [...board] };
         }

@@ -1,11 +1,11 @@
-import type { Architecture, Hireable } from "#kernel";
-import { answered, byName, nameOf, noWorkerAnswered } from "./roles.ts";
+import type { Architecture, AgentSpec } from "#kernel";
+import { filterAnswered, byName, getAgentName, noWorkerAnswered } from "./roles.ts";
 
 /** The sides of a debate, and how it is decided. */
 export interface DebateOptions {
-  readonly debaters: readonly Hireable<string>[];
+  readonly debaters: readonly AgentSpec<string>[];
   /** The worker that decides. Default: the answer that most debaters give, the first one of equals. */
-  readonly judge?: Hireable<string> | undefined;
+  readonly judge?: AgentSpec<string> | undefined;
   /** Default 2. */
   readonly rounds?: number | undefined;
   /** Whether two answers are equivalent. Default: equal text. */
@@ -27,11 +27,11 @@ export function debate({ debaters, judge, rounds = 2, agree = sameWords }: Debat
         const task =
           round === 1 ? prompt : `${prompt}\n\nAnswers so far:\n${views.join("\n\n")}\n\nAnswer again.`;
         const said = await Promise.all(debaters.map((debater) => delegate(debater, task)));
-        const heard = answered(said);
+        const heard = filterAnswered(said);
         if (heard.length === 0 && texts.length === 0) throw noWorkerAnswered(said);
         if (heard.length > 0) {
           texts = heard.map(({ text }) => text);
-          views = heard.map(({ worker, text }) => `${nameOf(worker)}: ${text}`);
+          views = heard.map(({ worker, text }) => `${getAgentName(worker)}: ${text}`);
         }
         state.output = mostCommon(texts, agree);
         const isSettled = texts.every((text) => agree(text, texts[0] ?? ""));

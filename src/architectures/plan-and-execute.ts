@@ -1,10 +1,10 @@
-import { isJsonObject, type Architecture, type Hireable, type Json } from "#kernel";
-import { objectSchema } from "#agents";
-import { byName, describeWorkers, nameOf } from "./roles.ts";
+import { isJsonObject, type Architecture, type AgentSpec, type Json } from "#kernel";
+import { createObjectSchema } from "#agents";
+import { byName, describeWorkers, getAgentName } from "./roles.ts";
 
 /** The workers of a plan. */
 export interface PlanAndExecuteOptions {
-  readonly workers: readonly Hireable<string>[];
+  readonly workers: readonly AgentSpec<string>[];
   /** New plans after a step that failed. Default 2. */
   readonly replans?: number | undefined;
 }
@@ -22,7 +22,7 @@ type PlanStep = {
  * model writes a summary. If a step fails, the model makes a new plan and keeps finished steps.
  */
 export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions): Architecture {
-  const schema = planSchema(workers.map(nameOf));
+  const schema = planSchema(workers.map(getAgentName));
   return {
     name: "plan-and-execute",
     needsModel: true,
@@ -67,8 +67,8 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
   };
 }
 
-function requireWorker(workers: readonly Hireable<string>[], name: string): Hireable<string> {
-  const worker = workers.find((each) => nameOf(each) === name);
+function requireWorker(workers: readonly AgentSpec<string>[], name: string): AgentSpec<string> {
+  const worker = workers.find((each) => getAgentName(each) === name);
   if (!worker) throw new TypeError(`unknown worker ${name}`);
   return worker;
 }
@@ -87,7 +87,7 @@ function planSchema(names: readonly string[]) {
     required: Object.keys(properties),
     additionalProperties: false,
   };
-  return objectSchema({ steps: { type: "array", items, minItems: 1 } }, ({ steps }) => {
+  return createObjectSchema({ steps: { type: "array", items, minItems: 1 } }, ({ steps }) => {
     const read = Array.isArray(steps) ? steps.map((step) => toStep(step, names)) : [];
     if (read.length === 0) return "steps must have at least one step";
     const wrong = read.find((step) => typeof step === "string");

@@ -1,12 +1,12 @@
-import type { Architecture, Hireable } from "#kernel";
+import type { Architecture, AgentSpec } from "#kernel";
 import { storedText } from "#agents";
 import type { Verdict } from "./actor-critic.ts";
 import { noWorkerAnswered } from "./roles.ts";
 
 /** The two roles, and when to stop. */
 export interface ReflexionOptions {
-  readonly actor: Hireable<string>;
-  readonly evaluator: Hireable<Verdict>;
+  readonly actor: AgentSpec<string>;
+  readonly evaluator: AgentSpec<Verdict>;
   /** Default 3. */
   readonly trials?: number | undefined;
   /** The score that is good enough. Default 0.8. */

@@ -1,26 +1,30 @@
-import { AgentId, StrategyError, type Delivery, type Hireable } from "#kernel";
+import { AgentId, StrategyError, type Delivery, type AgentSpec } from "#kernel";
 
 /** Returns the name of a worker. */
-export const nameOf = ({ id }: Hireable<unknown>): string => AgentId.type(id);
+export const getAgentName = ({ id }: AgentSpec<unknown>): string => AgentId.type(id);
 
 /** Returns workers by their names. */
-export const byName = (workers: readonly Hireable<unknown>[]): Readonly<Record<string, Hireable<unknown>>> =>
-  Object.fromEntries(workers.map((worker) => [nameOf(worker), worker]));
+export const byName = (
+  workers: readonly AgentSpec<unknown>[],
+): Readonly<Record<string, AgentSpec<unknown>>> =>
+  Object.fromEntries(workers.map((worker) => [getAgentName(worker), worker]));
 
 /** Describes workers to a model that has to choose one. */
-export const describeWorkers = (workers: readonly Hireable<unknown>[]): string =>
+export const describeWorkers = (workers: readonly AgentSpec<unknown>[]): string =>
   workers
-    .map((worker) => `- ${nameOf(worker)}${worker.description ? `: ${worker.description}` : ""}`)
+    .map((worker) => `- ${getAgentName(worker)}${worker.description ? `: ${worker.description}` : ""}`)
     .join("\n");
 
 /** Returns the deliveries that have an answer. */
-export const answered = <Answer>(
+export const filterAnswered = <Answer>(
   deliveries: readonly Delivery<Answer>[],
 ): readonly Extract<Delivery<Answer>, { readonly ok: true }>[] =>
   deliveries.filter((delivery) => delivery.ok);
 
 /** Creates the error of an architecture whose workers gave no answer. It states each reason. */
 export function noWorkerAnswered(deliveries: readonly Delivery<unknown>[]): StrategyError {
-  const reasons = deliveries.flatMap((each) => (each.ok ? [] : [`${nameOf(each.worker)}: ${each.reason}`]));
+  const reasons = deliveries.flatMap((each) =>
+    each.ok ? [] : [`${getAgentName(each.worker)}: ${each.reason}`],
+  );
   return new StrategyError({ problem: `no worker answered: ${reasons.join("; ")}` });
 }

@@ -1,10 +1,10 @@
-import type { Architecture, Hireable } from "#kernel";
+import type { Architecture, AgentSpec } from "#kernel";
 import { teamTools, type TeamMember } from "#agents";
 import { byName } from "./roles.ts";
 
 /** The workers of a supervisor, each with terms of its own if needed. */
 export interface SupervisorOptions {
-  readonly workers: readonly (Hireable | TeamMember)[];
+  readonly workers: readonly (AgentSpec | TeamMember)[];
 }
 
 /**

@@ -1,12 +1,12 @@
-import type { Architecture, Hireable } from "#kernel";
+import type { Architecture, AgentSpec } from "#kernel";
 import { activeAgent, passControl } from "#agents";
-import { byName, nameOf } from "./roles.ts";
+import { byName, getAgentName } from "./roles.ts";
 
 /** The members of a swarm. Each one states the members that it may hand the conversation to: `agent({ handoffs })`. */
 export interface SwarmOptions {
-  readonly members: readonly Hireable[];
+  readonly members: readonly AgentSpec[];
   /** The member that begins. Default: the first; in a later turn of a conversation, the one that answered last. */
-  readonly entry?: Hireable | undefined;
+  readonly entry?: AgentSpec | undefined;
   /** Default 8. */
   readonly maxHandoffs?: number | undefined;
 }
@@ -16,7 +16,8 @@ export interface SwarmOptions {
  * the conversation.
  */
 export function swarm({ members, entry, maxHandoffs = 8 }: SwarmOptions): Architecture {
-  const find = (name: string): Hireable | undefined => members.find((member) => nameOf(member) === name);
+  const find = (name: string): AgentSpec | undefined =>
+    members.find((member) => getAgentName(member) === name);
   return {
     name: "swarm",
     privateTools: activeAgent.tools,
@@ -28,7 +29,7 @@ export function swarm({ members, entry, maxHandoffs = 8 }: SwarmOptions): Archit
       const said = state.messages;
       const messages = await ctx.session.read((before) => [...before, ...said]);
       const path: string[] = [];
-      const start = { to: nameOf(first), messages, note: "", best: "" };
+      const start = { to: getAgentName(first), messages, note: "", best: "" };
       const end = await passControl(ctx, start, { path, maxHandoffs });
       yield { path };
       if (end.kind === "answered") {

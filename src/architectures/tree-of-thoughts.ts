@@ -1,11 +1,11 @@
-import type { Architecture, Hireable } from "#kernel";
+import type { Architecture, AgentSpec } from "#kernel";
 import type { Verdict } from "./actor-critic.ts";
 import { noWorkerAnswered } from "./roles.ts";
 
 /** The two roles, and the size of the search. */
 export interface TreeOfThoughtsOptions {
-  readonly thinker: Hireable<string>;
-  readonly evaluator: Hireable<Verdict>;
+  readonly thinker: AgentSpec<string>;
+  readonly evaluator: AgentSpec<Verdict>;
   /** Thoughts generated from each selected one. Default: 3. */
   readonly branches?: number | undefined;
   /** Thoughts selected at each level. Default: 2. */

@@ -8,6 +8,6 @@ const ofThisProcess: Keys = { of: async () => [{ id: "process", secret }] };
 /**
  * Returns the keys for audit chains if the engine has none. A store that ends with the process needs no lasting keys.
  */
-export function auditKeys({ lasts }: Store): Keys {
-  return lasts ? defaultKeys() : ofThisProcess;
+export function auditKeys({ durable }: Store): Keys {
+  return durable ? defaultKeys() : ofThisProcess;
 }

@@ -23,7 +23,7 @@ export type AuditKind =
   | "retention"
   | "audit";
 
-interface Told {
+interface NoteContent {
   readonly kind: AuditKind;
   readonly data: JsonObject;
 }
@@ -31,7 +31,7 @@ interface Told {
 /**
  * Maps each event type to its audit note. Null: nothing was decided. Notes hold ids, names and amounts, never content.
  */
-const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Told | null) | null } = {
+const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => NoteContent | null) | null } = {
   "run.start": ({ allowsAll }) =>
     allowsAll ? { kind: "permission", data: { decision: "allow-all" } } : null,
   "run.end": null,
@@ -109,7 +109,7 @@ const tellers: { readonly [Type in EventType]: ((event: ReeveEvent<Type>) => Tol
 
 /** Returns the audit note of an event. Null if nothing was decided. */
 export function auditOf(event: NumberedEvent): AuditNote | null {
-  const told = tell(event.type, event);
+  const told = toAuditNote(event.type, event);
   if (!told) return null;
   const { treeId, seq, runId: run, agent, at, attempt } = event;
   const { kind, data } = told;
@@ -124,7 +124,7 @@ export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
 }
 
 /** Returns a note about the chain itself: links after the new end, up to this head, are missing. */
-export function movedBack({ index, hash }: AuditHead, at: number): AuditNote {
+export function createMovedBackNote({ index, hash }: AuditHead, at: number): AuditNote {
   const kind: AuditKind = "audit";
   return { at, kind, data: { decision: "moved-back", index, hash }, source: `audit/${index}/${hash}` };
 }
@@ -134,6 +134,6 @@ export const isMovedBack = ({ kind, source }: AuditNote): boolean =>
   kind === ("audit" satisfies AuditKind) && source.startsWith("audit/");
 
 /** A separate type parameter lets the compiler match mapper and event. */
-function tell<Type extends EventType>(type: Type, event: ReeveEvent<Type>): Told | null {
+function toAuditNote<Type extends EventType>(type: Type, event: ReeveEvent<Type>): NoteContent | null {
   return tellers[type]?.(event) ?? null;
 }

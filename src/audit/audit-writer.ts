@@ -1,17 +1,17 @@
 import { AuditChainError, type AuditHead, type AuditStore, type Keys, Partition } from "#kernel";
 import { LruMap } from "#base";
-import { movedBack } from "./audit-of.ts";
+import { createMovedBackNote } from "./audit-of.ts";
 import { type AuditNote, ChainKeys } from "./chain.ts";
 
 /** Dependencies of an audit writer. */
-export interface AuditWriterHost {
+export interface AuditWriterDeps {
   readonly audit: AuditStore;
   readonly keys: Keys;
   readonly now: () => number;
 }
 
 /** State of one tenant's chain. */
-interface Desk {
+interface ChainState {
   /** Undefined: not loaded. Outdated once another process writes; the store then refuses the append. */
   head: AuditHead | null | undefined;
   /** The newest head that was written here: the chain must always have it. Null: none was. */
@@ -31,7 +31,7 @@ interface Batch {
 }
 
 /** Keys that are replaced or destroyed must not live on here. */
-const keptMs = 30_000;
+const keyCacheMs = 30_000;
 const mostDesks = 1_000;
 
 /**
@@ -39,58 +39,58 @@ const mostDesks = 1_000;
  * this is not mistaken for a write of another process: the next link records the loss, and `verify` reports it.
  */
 export class AuditWriter {
-  readonly #host: AuditWriterHost;
-  readonly #desks = new LruMap<string, Desk>({ max: mostDesks });
+  readonly #host: AuditWriterDeps;
+  readonly #states = new LruMap<string, ChainState>({ max: mostDesks });
 
-  constructor(host: AuditWriterHost) {
+  constructor(host: AuditWriterDeps) {
     this.#host = host;
   }
 
   /** Appends the notes that are not written yet, all or nothing. */
   async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
     if (notes.length === 0 || this.#host.audit.keeps === false) return;
-    const desk = this.#desk(Partition.key(partition));
-    const batch = (desk.next ??= this.#batch(partition, desk));
+    const state = this.#state(Partition.key(partition));
+    const batch = (state.next ??= this.#batch(partition, state));
     for (const note of notes) if (!batch.notes.has(note.source)) batch.notes.set(note.source, note);
     await batch.written;
   }
 
-  #batch(partition: Partition, desk: Desk): Batch {
+  #batch(partition: Partition, state: ChainState): Batch {
     const notes = new Map<string, AuditNote>();
-    const written = desk.turn.then(() => {
-      desk.next = null;
-      return this.#write(partition, desk, [...notes.values()]);
+    const written = state.turn.then(() => {
+      state.next = null;
+      return this.#write(partition, state, [...notes.values()]);
     });
-    desk.turn = written.catch(() => {
-      desk.head = undefined;
+    state.turn = written.catch(() => {
+      state.head = undefined;
     });
     return { notes, written };
   }
 
   /** Appends optimistically. On conflict, reloads the head, drops links already written, and retries. */
-  async #write(partition: Partition, desk: Desk, notes: readonly AuditNote[]): Promise<void> {
-    if (desk.head !== undefined && (await this.#follows(partition, desk, notes)) === null) return;
+  async #write(partition: Partition, state: ChainState, notes: readonly AuditNote[]): Promise<void> {
+    if (state.head !== undefined && (await this.#follows(partition, state, notes)) === null) return;
     for (let refused: AuditHead | null | undefined; ;) {
       // Reads the head first: the store refuses the append if a link is written after this read.
-      desk.head = await this.#host.audit.head(partition);
+      state.head = await this.#host.audit.head(partition);
       const sources = notes.map(({ source }) => source);
       const known = new Set(await this.#host.audit.known(partition, sources));
       const fresh = notes.filter(({ source }) => !known.has(source));
-      const lost = await this.#lostHead(partition, desk);
+      const lost = await this.#lostHead(partition, state);
       const refusal = await this.#follows(
         partition,
-        desk,
-        lost ? [movedBack(lost, this.#host.now()), ...fresh] : fresh,
+        state,
+        lost ? [createMovedBackNote(lost, this.#host.now()), ...fresh] : fresh,
       );
       if (refusal === null) return;
       // On a conflict the head has moved. If it has not, the store is broken.
-      if (refused !== undefined && refused?.hash === desk.head?.hash) throw refusal;
-      refused = desk.head;
+      if (refused !== undefined && refused?.hash === state.head?.hash) throw refusal;
+      refused = state.head;
     }
   }
 
   /** Returns the head that the chain once had and has lost. Null if all known heads are present. */
-  async #lostHead(partition: Partition, { trusted }: Desk): Promise<AuditHead | null> {
+  async #lostHead(partition: Partition, { trusted }: ChainState): Promise<AuditHead | null> {
     if (!trusted) return null;
     const [link] = await this.#host.audit.read(partition, trusted.index, 1);
     return link?.index === trusted.index && link.hash === trusted.hash ? null : trusted;
@@ -99,17 +99,17 @@ export class AuditWriter {
   /** Null: written. */
   async #follows(
     partition: Partition,
-    desk: Desk,
+    state: ChainState,
     notes: readonly AuditNote[],
   ): Promise<AuditChainError | null> {
-    const keys = await this.#keys(partition, desk);
-    const links = keys.link(desk.head ?? null, notes);
+    const keys = await this.#keys(partition, state);
+    const links = keys.link(state.head ?? null, notes);
     const last = links.at(-1);
     if (!last) return null;
     try {
       await this.#host.audit.append(partition, links);
-      desk.head = { index: last.index, hash: last.hash };
-      desk.trusted = desk.head;
+      state.head = { index: last.index, hash: last.hash };
+      state.trusted = state.head;
       return null;
     } catch (error) {
       if (error instanceof AuditChainError) return error;
@@ -117,17 +117,17 @@ export class AuditWriter {
     }
   }
 
-  async #keys(partition: Partition, desk: Desk): Promise<ChainKeys> {
+  async #keys(partition: Partition, state: ChainState): Promise<ChainKeys> {
     const now = this.#host.now();
-    if (desk.keys && now < desk.keysUntil) return desk.keys;
+    if (state.keys && now < state.keysUntil) return state.keys;
     const key = Partition.key(partition);
-    desk.keys = new ChainKeys(key, await this.#host.keys.of(key));
-    desk.keysUntil = now + keptMs;
-    return desk.keys;
+    state.keys = new ChainKeys(key, await this.#host.keys.of(key));
+    state.keysUntil = now + keyCacheMs;
+    return state.keys;
   }
 
-  #desk(key: string): Desk {
-    return this.#desks.getOrCreate(key, () => ({
+  #state(key: string): ChainState {
+    return this.#states.getOrCreate(key, () => ({
       head: undefined,
       trusted: null,
       keys: null,

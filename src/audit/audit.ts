@@ -14,7 +14,7 @@ import { ChainKeys } from "./chain.ts";
 import { type AuditPage, type AuditVerdict, verifyChain } from "./verify.ts";
 
 /** Tenant to read. Default: the partition without a tenant. */
-interface Whose {
+interface TenantFilter {
   readonly tenant?: string;
 }
 
@@ -58,7 +58,7 @@ export class Audit {
     run,
     before,
     limit = 100,
-  }: Whose & {
+  }: TenantFilter & {
     readonly kind?: string;
     readonly tree?: string;
     readonly run?: string;
@@ -91,7 +91,9 @@ export class Audit {
     tenant,
     from = 0,
     limit = 100,
-  }: Whose & { readonly from?: number; readonly limit?: number } = {}): Promise<readonly AuditEntry[]> {
+  }: TenantFilter & { readonly from?: number; readonly limit?: number } = {}): Promise<
+    readonly AuditEntry[]
+  > {
     return this.#need().store.audit.read(Partition.of(tenant), from, limit);
   }
 
@@ -100,7 +102,7 @@ export class Audit {
    * proves later that no links were cut off or replaced.
    * @throws TypeError without a store.
    */
-  head({ tenant }: Whose = {}): Promise<AuditHead | null> {
+  head({ tenant }: TenantFilter = {}): Promise<AuditHead | null> {
     return this.#need().store.audit.head(Partition.of(tenant));
   }
 
@@ -112,7 +114,7 @@ export class Audit {
     tenant,
     head = null,
     onProgress,
-  }: Whose & {
+  }: TenantFilter & {
     readonly head?: AuditHead | null;
     readonly onProgress?: (checked: number) => void;
   } = {}): Promise<AuditVerdict> {
@@ -130,7 +132,7 @@ export class Audit {
    * Returns the report of the last verification. Null if there was none, or its record was changed. The chain may have
    * changed since. @throws TypeError without a store.
    */
-  async lastReport({ tenant }: Whose = {}): Promise<AuditReport | null> {
+  async lastReport({ tenant }: TenantFilter = {}): Promise<AuditReport | null> {
     const { store } = this.#need();
     const partition = Partition.of(tenant);
     const check = await store.audit.check(partition);

@@ -7,7 +7,7 @@ export function cancellationToken(parent?: AbortSignal): CancellationToken {
   const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
   // Stored separately: a parent that is cancelled later overwrites the reason of a signal that was aborted before.
   let first: string | null = null;
-  const reasonOf = (): string | null => first ?? (signal.aborted ? describe(signal.reason) : null);
+  const reasonOf = (): string | null => first ?? (signal.aborted ? describeReason(signal.reason) : null);
   return {
     get cancelled() {
       return signal.aborted;
@@ -35,6 +35,6 @@ export function cancellationToken(parent?: AbortSignal): CancellationToken {
   };
 }
 
-function describe(reason: unknown): string {
+function describeReason(reason: unknown): string {
   return reason instanceof CancellationError ? reason.reason : String(reason);
 }

@@ -46,7 +46,7 @@ function put(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-function clear(object: ObjectContext, prefix: string): void {
+function clearPrefix(object: ObjectContext, prefix: string): void {
   for (const name of object.list(prefix)) object.clear(name);
 }
 
@@ -61,16 +61,16 @@ export const contentObject: ObjectDefinition = {
       return null;
     },
     expire: (object) => {
-      if (object.get("claimed") === null) clear(object, "");
+      if (object.get("claimed") === null) clearPrefix(object, "");
       return null;
     },
     remove: (object, argument) => {
       for (const name of Json.as<{ readonly names: readonly string[] }>(argument).names)
-        clear(object, `part/${name}/`);
+        clearPrefix(object, `part/${name}/`);
       return null;
     },
     close: (object) => {
-      clear(object, "");
+      clearPrefix(object, "");
       object.set("closed", true);
       return null;
     },
@@ -105,7 +105,7 @@ export class ContentPort {
 
   /** Stores bytes under a name, unless they exist. `expires`: until a tree claims them. */
   async put(name: string, bytes: Uint8Array, { expires }: { readonly expires: boolean }): Promise<void> {
-    const count = partsOf(bytes.length);
+    const count = countParts(bytes.length);
     if (await this.#ask("has", { name, part: count - 1 })) return;
     for (let part = 0; part < count; part++) {
       const piece = bytes.subarray(part * partBytes, (part + 1) * partBytes);
@@ -115,11 +115,11 @@ export class ContentPort {
 
   /** Returns content in base64. Null if it is missing or incomplete. */
   async get({ name, bytes }: ContentName): Promise<string | null> {
-    const parts = Array.from({ length: partsOf(bytes) }, (_, part) => this.#ask("get", { name, part }));
+    const parts = Array.from({ length: countParts(bytes) }, (_, part) => this.#ask("get", { name, part }));
     const texts = (await Promise.all(parts)).map((part) => (typeof part === "string" ? part : ""));
     const whole = texts.join("");
     return Buffer.byteLength(whole, "base64") === bytes ? whole : null;
   }
 }
 
-const partsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / partBytes));
+const countParts = (bytes: number): number => Math.max(1, Math.ceil(bytes / partBytes));

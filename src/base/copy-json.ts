@@ -12,16 +12,16 @@ type Convert = (value: unknown) => Json | undefined;
  * Every property is read once.
  */
 export function copyJson(value: unknown): Json {
-  return copied(value, throughText) ?? null;
+  return copyValue(value, throughText) ?? null;
 }
 
 /** Copies like `copyJson`. @throws TypeError for a value that a round trip would change. */
 export function copyPlainJson(value: unknown): Json {
-  return copied(value, refuse) ?? null;
+  return copyValue(value, throwNotJson) ?? null;
 }
 
 /** Copies a value. Undefined for values that JSON leaves out. */
-function copied(value: unknown, convert: Convert): Json | undefined {
+function copyValue(value: unknown, convert: Convert): Json | undefined {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -30,8 +30,8 @@ function copied(value: unknown, convert: Convert): Json | undefined {
       return Number.isFinite(value) ? value + 0 : convert(value);
     case "object":
       if (value === null) return null;
-      if (Array.isArray(value)) return copiedItems(value, convert);
-      return isPlain(value) ? copiedFields(value, convert) : convert(value);
+      if (Array.isArray(value)) return copyItems(value, convert);
+      return isPlain(value) ? copyFields(value, convert) : convert(value);
     case "undefined":
       return undefined;
     case "bigint":
@@ -41,17 +41,17 @@ function copied(value: unknown, convert: Convert): Json | undefined {
   }
 }
 
-function copiedItems(from: readonly unknown[], convert: Convert): Json {
+function copyItems(from: readonly unknown[], convert: Convert): Json {
   const to: Json[] = [];
   // Holes are nulls, and an iterator would cost more than the copy.
-  for (let index = 0; index < from.length; index++) to.push(copied(from[index], convert) ?? null);
+  for (let index = 0; index < from.length; index++) to.push(copyValue(from[index], convert) ?? null);
   return to;
 }
 
-function copiedFields(from: Readonly<Record<string, unknown>>, convert: Convert): Json {
+function copyFields(from: Readonly<Record<string, unknown>>, convert: Convert): Json {
   const to: Record<string, Json> = {};
   for (const name in from) {
-    const field = copied(from[name], convert);
+    const field = copyValue(from[name], convert);
     if (field !== undefined) to[name] = field;
   }
   return to;
@@ -67,7 +67,7 @@ function throughText(value: unknown): Json | undefined {
   return parsed;
 }
 
-function refuse(value: unknown): never {
+function throwNotJson(value: unknown): never {
   const kind = typeof value === "object" ? Object.prototype.toString.call(value).slice(8, -1) : typeof value;
   const shown =
     typeof value === "number"

@@ -1,6 +1,6 @@
 /** Returns the message for optional packages that are not installed: all of them, and the install command. */
 export function missingPackagesText(what: string, names: readonly string[]): string {
-  const [list, verb] = names.length === 1 ? [names[0], "is"] : [listOf(names), "are"];
+  const [list, verb] = names.length === 1 ? [names[0], "is"] : [joinNames(names), "are"];
   return `${what} needs ${list}, which ${verb} not installed: npm install ${names.join(" ")}`;
 }
 
@@ -33,4 +33,5 @@ export async function loadWithPackages<Module>(
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
-const listOf = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+const joinNames = (names: readonly string[]): string =>
+  `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

@@ -65,13 +65,13 @@ function openPage(pages: Pages): Tool {
     // The same page again is the same page.
     idempotent: true,
     execute: async ({ url }, { signal }) => {
-      const page = await pages.open(runOf(), url, signal);
+      const page = await pages.open(requireRunId(), url, signal);
       return { url: page.url(), title: await page.title() };
     },
   });
 }
 
-function runOf(): RunId {
+function requireRunId(): RunId {
   const scope = currentScope();
   if (!scope) throw new TypeError("open_page can only be called by a run");
   return scope.runId;

@@ -4,17 +4,17 @@ import { clean } from "#view";
 import { findServer } from "./client/find-server.ts";
 import { ReeveClient } from "./client/reeve-client.ts";
 import { CliError } from "./cli-error.ts";
-import { addActing } from "./program/acting.ts";
+import { addControlCommands } from "./program/control-commands.ts";
 import type { Commands } from "./program/commands.ts";
 import { addKeys } from "./program/keys.ts";
-import { addLooking } from "./program/looking.ts";
+import { addQueryCommands } from "./program/query-commands.ts";
 import { addMcp } from "./program/mcp.ts";
 import { addMemory } from "./program/memory.ts";
 import { addProject } from "./program/project.ts";
 import { addSchedules } from "./program/schedules.ts";
 import { addSwitches } from "./program/switches.ts";
 import { addWebhooks } from "./program/webhooks.ts";
-import { addRunning } from "./program/running.ts";
+import { addRunCommands } from "./program/run-commands.ts";
 import { ExitCode } from "./exit-code.ts";
 import { readPackage } from "./package.ts";
 import { paintOf, type Terminal } from "./terminal.ts";
@@ -53,7 +53,7 @@ export async function main(words: readonly string[], terminal: Terminal): Promis
     if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
     // A line without a command has been answered with help.
     if (error instanceof CommanderError && error.code === "commander.help") return ExitCode.usage;
-    return tell(terminal, error instanceof CommanderError ? toUsageError(error) : error, isJson);
+    return printError(terminal, error instanceof CommanderError ? toUsageError(error) : error, isJson);
   }
 }
 
@@ -89,9 +89,9 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
   };
   for (const add of [
     addProject,
-    addRunning,
-    addLooking,
-    addActing,
+    addRunCommands,
+    addQueryCommands,
+    addControlCommands,
     addMemory,
     addSchedules,
     addSwitches,
@@ -109,7 +109,7 @@ function toUsageError({ message }: CommanderError): CliError {
   return new CliError(message.replace(/^error: /, ""), { code: "usage", exitCode: ExitCode.usage, hint });
 }
 
-function tell(terminal: Terminal, error: unknown, json: boolean): number {
+function printError(terminal: Terminal, error: unknown, json: boolean): number {
   const { errors } = terminal;
   const known = error instanceof CliError ? error : null;
   const message = errorMessage(error);

@@ -43,7 +43,7 @@ export function processTerminal(): Terminal {
         for (const signal of endings) process.off(signal, call);
       };
     },
-    onTyped: (call) => listen(process.stdin, call),
+    onTyped: (call) => listenToKeyboard(process.stdin, call),
     lines: () =>
       process.stdin.isTTY && process.stdout.isTTY
         ? typedLines(process.stdin, process.stdout)
@@ -52,7 +52,7 @@ export function processTerminal(): Terminal {
 }
 
 /** Calls back with each key. Receives none without a keyboard, or while this program is in the background. */
-function listen(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
+function listenToKeyboard(keyboard: NodeJS.ReadStream, call: (text: string) => void): () => void {
   if (!keyboard.isTTY || !isInForeground()) return () => undefined;
   keyboard.setEncoding("utf8").setRawMode(true).on("data", call).resume();
   return () => void keyboard.off("data", call).setRawMode(false).pause();

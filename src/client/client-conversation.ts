@@ -1,6 +1,6 @@
 import { Json, type EntryId, type Page, type RunResult, type SessionHead, type TreeId } from "#kernel";
 import type { ContextUsage, ConversationMessage, MessagesRequest, Phase, RunDelta } from "#runtime";
-import { ClientRun, wait, type Started } from "./client-run.ts";
+import { ClientRun, delay, type StartedRun } from "./client-run.ts";
 import type { Http } from "./http.ts";
 import type { SentInput } from "./sent-input.ts";
 import type { CompactionSettings, TurnSettings } from "./start-settings.ts";
@@ -44,7 +44,7 @@ export class ClientConversation<Output = Json> {
   /** Begins a turn. Fails with `session-busy` while another turn is live, unless `onBusy` is set to queue. */
   async start(input: SentInput, settings: TurnSettings = {}): Promise<ClientRun<Output>> {
     const body = { id: crypto.randomUUID(), ...settings, input };
-    const { runId } = Json.as<Started>(await this.#http.post(`${this.#path}/turns`, body));
+    const { runId } = Json.as<StartedRun>(await this.#http.post(`${this.#path}/turns`, body));
     return new ClientRun(this.#http, runId);
   }
 
@@ -94,7 +94,7 @@ export class ClientConversation<Output = Json> {
    */
   async runCompaction(settings: CompactionSettings = {}): Promise<EntryId | null> {
     const body = { id: crypto.randomUUID(), ...settings };
-    const { runId } = Json.as<Started>(await this.#http.post(`${this.#path}/compaction`, body));
+    const { runId } = Json.as<StartedRun>(await this.#http.post(`${this.#path}/compaction`, body));
     const { output } = await this.#end(new ClientRun<EntryId | null>(this.#http, runId));
     return output;
   }
@@ -137,7 +137,7 @@ export class ClientConversation<Output = Json> {
       `${(await this.head()).turn}~0` === run.id;
       waitMs = Math.min(2 * waitMs, maxWaitMs)
     )
-      await wait(waitMs, signal);
+      await delay(waitMs, signal);
     return result;
   }
 

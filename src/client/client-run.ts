@@ -16,7 +16,7 @@ import type { Http } from "./http.ts";
 import { SentInput } from "./sent-input.ts";
 
 /** The answer to a start. */
-export interface Started {
+export interface StartedRun {
   readonly treeId: TreeId;
   readonly runId: RunId;
 }
@@ -95,7 +95,7 @@ export class ClientRun<Output = Json> {
         lostAt ??= Date.now();
         if (Date.now() - lostAt > reconnectTimeoutMs) throw error;
       }
-      await wait(Math.min(maxDelayMs, 100 * 2 ** failures), signal);
+      await delay(Math.min(maxDelayMs, 100 * 2 ** failures), signal);
     }
   }
 
@@ -151,7 +151,7 @@ export class ClientRun<Output = Json> {
 }
 
 /** Waits. @throws the signal's reason */
-export function wait(ms: number, signal: AbortSignal): Promise<void> {
+export function delay(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const stop = (): void => {

@@ -33,11 +33,11 @@ export class ClientSchedules {
 
   /** Creates a schedule, or replaces the one of that id. The limits of the key hold at each tick. */
   async set(id: string, settings: ScheduleSettings): Promise<ScheduleView> {
-    return Json.as(await this.#http.put(pathOf(id), settings));
+    return Json.as(await this.#http.put(toSchedulePath(id), settings));
   }
 
   async get(id: string, query: ScheduleUser = {}): Promise<ScheduleDetails> {
-    return Json.as(await this.#http.get(`${pathOf(id)}${search(query)}`));
+    return Json.as(await this.#http.get(`${toSchedulePath(id)}${search(query)}`));
   }
 
   /** Schedules, by user and id. */
@@ -47,18 +47,18 @@ export class ClientSchedules {
 
   /** Removes a schedule. Trees that live go on. */
   async remove(id: string, query: ScheduleUser = {}): Promise<void> {
-    await this.#http.delete(`${pathOf(id)}${search(query)}`);
+    await this.#http.delete(`${toSchedulePath(id)}${search(query)}`);
   }
 
   /** Pauses a schedule: its ticks start nothing until it is resumed. */
   async pause(id: string, query: ScheduleUser = {}): Promise<ScheduleView> {
-    return Json.as(await this.#http.post(`${pathOf(id)}/pause`, query));
+    return Json.as(await this.#http.post(`${toSchedulePath(id)}/pause`, query));
   }
 
   /** Lets a schedule tick again, from now. */
   async resume(id: string, query: ScheduleUser = {}): Promise<ScheduleView> {
-    return Json.as(await this.#http.post(`${pathOf(id)}/resume`, query));
+    return Json.as(await this.#http.post(`${toSchedulePath(id)}/resume`, query));
   }
 }
 
-const pathOf = (id: string): string => `/schedules/${encodeURIComponent(id)}`;
+const toSchedulePath = (id: string): string => `/schedules/${encodeURIComponent(id)}`;

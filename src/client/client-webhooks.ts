@@ -16,11 +16,11 @@ export class ClientWebhooks {
 
   /** Creates a webhook, or replaces the one of that id. The secret of a new one is in the answer, this once. */
   async set(id: string, body: WebhookBody): Promise<SetWebhookResult> {
-    return Json.as(await this.#http.put(pathOf(id), body));
+    return Json.as(await this.#http.put(toWebhookPath(id), body));
   }
 
   async get(id: string): Promise<WebhookDetails> {
-    return Json.as(await this.#http.get(pathOf(id)));
+    return Json.as(await this.#http.get(toWebhookPath(id)));
   }
 
   /** Webhooks, by id. */
@@ -30,7 +30,7 @@ export class ClientWebhooks {
 
   /** Removes a webhook and its pending deliveries. */
   async remove(id: string): Promise<void> {
-    await this.#http.delete(pathOf(id));
+    await this.#http.delete(toWebhookPath(id));
   }
 
   /** Gives a webhook a new secret. The old one signs as well, for `keepOldS`. Default: a day. */
@@ -38,7 +38,7 @@ export class ClientWebhooks {
     id: string,
     body: { readonly keepOldS?: number; readonly secret?: string } = {},
   ): Promise<{ readonly secret: string }> {
-    return Json.as(await this.#http.post(`${pathOf(id)}/rotate-secret`, body));
+    return Json.as(await this.#http.post(`${toWebhookPath(id)}/rotate-secret`, body));
   }
 
   /** Events that are on their way, or were given up, newest first. */
@@ -46,14 +46,14 @@ export class ClientWebhooks {
     id: string,
     query: { readonly status?: WebhookDelivery["status"] | undefined } & Partial<PageRequest> = {},
   ): Promise<Page<WebhookDelivery>> {
-    return this.#http.list(`${pathOf(id)}/deliveries${search(query)}`);
+    return this.#http.list(`${toWebhookPath(id)}/deliveries${search(query)}`);
   }
 
   /** Sends events again that were given up: one of them, or all. Returns how many. */
   async redeliver(id: string, body: { readonly delivery?: string } = {}): Promise<number> {
-    const answer = await this.#http.post(`${pathOf(id)}/redeliver`, body);
+    const answer = await this.#http.post(`${toWebhookPath(id)}/redeliver`, body);
     return Json.as<{ readonly count: number }>(answer).count;
   }
 }
 
-const pathOf = (id: string): string => `/webhooks/${encodeURIComponent(id)}`;
+const toWebhookPath = (id: string): string => `/webhooks/${encodeURIComponent(id)}`;

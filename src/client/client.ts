@@ -1,6 +1,6 @@
 import { Json, type ApprovalDecision, type ApprovalRecord, type Page, type RunRecord } from "#kernel";
 import { ClientMemory } from "./client-memory.ts";
-import { ClientRun, type Started } from "./client-run.ts";
+import { ClientRun, type StartedRun } from "./client-run.ts";
 import { ClientSchedules } from "./client-schedules.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { ClientSwitches } from "./client-switches.ts";
@@ -54,7 +54,7 @@ export class Client {
     input: SentInput,
     settings: StartSettings = {},
   ): Promise<ClientRun<Output>> {
-    const started = Json.as<Started>(await this.#http.post("/runs", { ...settings, agent, input }));
+    const started = Json.as<StartedRun>(await this.#http.post("/runs", { ...settings, agent, input }));
     return new ClientRun(this.#http, started.runId);
   }
 

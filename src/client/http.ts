@@ -1,6 +1,6 @@
 import { isJsonObject, Json, type Page } from "#kernel";
 import { ClientError } from "./client-error.ts";
-import { readText, type SentEvent, sentEvents } from "./server-sent-events.ts";
+import { readBodyText, type SentEvent, sentEvents } from "./server-sent-events.ts";
 
 /** The place of a server. */
 export interface HttpOptions {
@@ -49,15 +49,15 @@ export class Http {
   }
 
   async post(path: string, body: object): Promise<Json> {
-    return this.#json(path, await this.#send(path, sent("POST", body)));
+    return this.#json(path, await this.#send(path, toJsonRequest("POST", body)));
   }
 
   async put(path: string, body: object): Promise<Json> {
-    return this.#json(path, await this.#send(path, sent("PUT", body)));
+    return this.#json(path, await this.#send(path, toJsonRequest("PUT", body)));
   }
 
   async patch(path: string, body: object): Promise<Json> {
-    return this.#json(path, await this.#send(path, sent("PATCH", body)));
+    return this.#json(path, await this.#send(path, toJsonRequest("PATCH", body)));
   }
 
   async delete(path: string): Promise<Json> {
@@ -67,7 +67,7 @@ export class Http {
   /** Reads JSON lines, in pieces of any size. */
   async *lines(path: string): AsyncGenerator<string, void> {
     const { body } = await this.#open(path, {}, "application/x-ndjson");
-    if (body) yield* readText(body);
+    if (body) yield* readBodyText(body);
   }
 
   /** Reads a page of a list. */
@@ -94,7 +94,7 @@ export class Http {
 
   /** Starts a tree and reads its stream from the beginning, over one connection. */
   async *watchStart(path: string, body: object): AsyncGenerator<SentEvent, void> {
-    const { headers, ...init } = sent("POST", body);
+    const { headers, ...init } = toJsonRequest("POST", body);
     const accept = { ...headers, accept: "text/event-stream" };
     const response = await this.#open(path, { ...init, headers: accept }, "text/event-stream");
     try {
@@ -145,7 +145,7 @@ export class Http {
   }
 }
 
-const sent = (method: string, body: object): HttpRequest => ({
+const toJsonRequest = (method: string, body: object): HttpRequest => ({
   method,
   headers: { "content-type": "application/json" },
   body: JSON.stringify(body),

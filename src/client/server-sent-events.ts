@@ -8,19 +8,19 @@ export interface SentEvent {
 /** The messages of a response, as they come. Comments keep it alive and are passed over. */
 export async function* sentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent, void> {
   let rest = "";
-  for await (const piece of readText(body)) {
+  for await (const piece of readBodyText(body)) {
     rest += piece;
     const blocks = rest.split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
-      const sent = read(block);
+      const sent = parseEvent(block);
       if (sent) yield sent;
     }
   }
 }
 
 /** Yields the text of a response as it arrives. Not all browsers can iterate a stream. */
-export async function* readText(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+export async function* readBodyText(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {
@@ -34,7 +34,7 @@ export async function* readText(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-function read(block: string): SentEvent | null {
+function parseEvent(block: string): SentEvent | null {
   let event = "message";
   const data: string[] = [];
   for (const line of block.split("\n")) {

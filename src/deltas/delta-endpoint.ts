@@ -19,7 +19,7 @@ export interface DeltaEndpointOptions {
 }
 
 /** The dependencies of an endpoint. */
-export interface EndpointHost {
+export interface EndpointDeps {
   readonly hub: DeltaHub;
   readonly clock: Clock;
   /** The worker's id. */
@@ -35,7 +35,7 @@ const beatMs = 10_000;
  */
 export class DeltaEndpoint {
   readonly url: string;
-  readonly #host: EndpointHost;
+  readonly #host: EndpointDeps;
   readonly #path: string;
   readonly #server: Server;
   readonly #maxReaders: number;
@@ -44,7 +44,7 @@ export class DeltaEndpoint {
   #disarm: () => void;
 
   private constructor(
-    host: EndpointHost,
+    host: EndpointDeps,
     server: Server,
     place: { readonly url: string; readonly path: string; readonly maxReaders: number },
   ) {
@@ -57,7 +57,7 @@ export class DeltaEndpoint {
     server.on("request", (request, response) => void this.#answer(request, response));
   }
 
-  static async listen(host: EndpointHost, options: DeltaEndpointOptions): Promise<DeltaEndpoint> {
+  static async listen(host: EndpointDeps, options: DeltaEndpointOptions): Promise<DeltaEndpoint> {
     const { host: address = "127.0.0.1", port = 0, maxReaders = 1_000 } = options;
     if (options.url !== undefined && URL.parse(options.url)?.protocol !== "http:")
       throw new TypeError(`the url of deltas must be like http://10.0.0.7:9082, got ${options.url}`);
@@ -87,12 +87,12 @@ export class DeltaEndpoint {
     response.on("error", () => response.destroy());
     const asked = URL.parse(request.url ?? "", "http://worker");
     const key = asked?.searchParams.get("tree") ?? null;
-    if (asked?.pathname !== this.#path || key === null) return refuse(response, 404);
-    if (this.#readers >= this.#maxReaders) return refuse(response, 503);
+    if (asked?.pathname !== this.#path || key === null) return refuseConnection(response, 404);
+    if (this.#readers >= this.#maxReaders) return refuseConnection(response, 503);
     this.#readers += 1;
     response.once("close", () => (this.#readers -= 1));
     const sealer = await this.#proven(key, request.headers.authorization ?? "");
-    if (!sealer) return refuse(response, 401);
+    if (!sealer) return refuseConnection(response, 401);
     if (!response.destroyed) this.#admit(key, sealer, { request, response });
   }
 
@@ -145,7 +145,7 @@ export class DeltaEndpoint {
   }
 }
 
-function refuse(response: ServerResponse, status: 401 | 404 | 503): void {
+function refuseConnection(response: ServerResponse, status: 401 | 404 | 503): void {
   response.writeHead(status, { connection: "close" });
   response.end();
 }

@@ -1,5 +1,5 @@
 import type { AttemptId, ModelDelta } from "#kernel";
-import { type AnswerPlace, longestPiece, Pieces, type RunDelta, type ToolUpdate } from "./run-delta.ts";
+import { type AnswerRef, longestPiece, Pieces, type RunDelta, type ToolUpdate } from "./run-delta.ts";
 
 /** Receives pieces. Must not throw. */
 type Receiver = (delta: RunDelta) => void;
@@ -40,17 +40,17 @@ export class DeltaHub {
   isOpen = false;
 
   /** Begins an answer. Undefined if no subscriber exists or can come. */
-  begin(key: string, place: AnswerPlace): AnswerFeed | undefined {
+  begin(key: string, place: AnswerRef): AnswerFeed | undefined {
     if (!this.isOpen && !this.#trees.has(key)) return undefined;
     const tree = this.#tree(key);
     tree.answers.set(place.attempt, new Pieces());
-    tell(tree, { ...place, kind: "reset", text: "" });
+    publishDelta(tree, { ...place, kind: "reset", text: "" });
     return {
       take: ({ kind, text }) => {
         // Text of an attempt that was given up is no part of any answer.
         if (!tree.answers.has(place.attempt)) return;
         for (let start = 0; start < text.length; start += longestPiece)
-          tell(tree, { ...place, kind, text: text.slice(start, start + longestPiece) });
+          publishDelta(tree, { ...place, kind, text: text.slice(start, start + longestPiece) });
       },
       end: () => {
         tree.answers.delete(place.attempt);
@@ -62,7 +62,7 @@ export class DeltaHub {
   /**
    * Begins a tool call. Its first update may come long after a subscriber, so the feed itself tells whether it is open.
    */
-  beginUpdates(key: string, place: AnswerPlace): UpdateFeed {
+  beginUpdates(key: string, place: AnswerRef): UpdateFeed {
     const isOpen = (): boolean => this.isOpen || this.#trees.has(key);
     return {
       get isOpen() {
@@ -114,7 +114,7 @@ export class DeltaHub {
   }
 }
 
-function tell({ receivers, answers }: Tree, delta: RunDelta): void {
+function publishDelta({ receivers, answers }: Tree, delta: RunDelta): void {
   const pieces = answers.get(delta.attempt);
   pieces?.add(delta);
   if (pieces && pieces.size > longestKept) answers.set(delta.attempt, null);

@@ -23,7 +23,7 @@ import { WorkerStreams } from "./worker-streams.ts";
  */
 
 /** The dependencies of {@link Deltas}. */
-export interface DeltasHost {
+export interface DeltasDeps {
   readonly clock: Clock;
   /** The list of workers, and the seals. Null: there are no other processes. */
   readonly others: {
@@ -41,18 +41,18 @@ const listedMs = 500;
 /** Live text, from this process and from the workers in the store. */
 export class Deltas {
   readonly hub = new DeltaHub();
-  readonly #host: DeltasHost;
+  readonly #host: DeltasDeps;
   readonly #worker = randomUUID();
   readonly #closed = new AbortController();
   #endpoint: DeltaEndpoint | null = null;
   #listed: { readonly until: number; readonly workers: Promise<readonly WorkerRecord[]> } | null = null;
 
-  constructor(host: DeltasHost) {
+  constructor(host: DeltasDeps) {
     this.#host = host;
   }
 
   /** Returns the access to other processes through the store. Null for an engine of one process. */
-  static othersIn(store: Store | undefined, seals: Sealing | null): DeltasHost["others"] {
+  static othersIn(store: Store | undefined, seals: Sealing | null): DeltasDeps["others"] {
     if (!store || !seals) return null;
     return { workers: store.workers, sealer: (key) => seals.of(key) };
   }

@@ -27,7 +27,7 @@ export interface RunDelta {
 }
 
 /** The fields that are the same for all pieces of an answer. */
-export type AnswerPlace = Pick<RunDelta, "runId" | "step" | "attempt">;
+export type AnswerRef = Pick<RunDelta, "runId" | "step" | "attempt">;
 
 /** Maximum characters of one piece. A longer text becomes several pieces. */
 export const longestPiece = 64_000;
@@ -39,12 +39,12 @@ const placeSize = 200;
 export const sizeOfUpdate = ({ update }: Pick<RunDelta, "update">): number =>
   update ? JSON.stringify(update).length : 0;
 
-type Growing = Omit<RunDelta, "text" | "update"> & { text: string; update?: RunDelta["update"] };
+type MutableDelta = Omit<RunDelta, "text" | "update"> & { text: string; update?: RunDelta["update"] };
 
 /** Pieces in order. Consecutive pieces of one attempt and kind are merged; of updates, the newest is kept. */
 export class Pieces {
-  readonly #pieces: Growing[] = [];
-  readonly #last = new Map<AttemptId, Growing>();
+  readonly #pieces: MutableDelta[] = [];
+  readonly #last = new Map<AttemptId, MutableDelta>();
   #size = 0;
 
   /** Approximate number of characters. */

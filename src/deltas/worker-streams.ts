@@ -4,7 +4,7 @@ import type { DeltaQueue } from "./delta-queue.ts";
 import { WorkerStream } from "./worker-stream.ts";
 
 /** The dependencies of a subscriber to one tree. */
-export interface StreamsHost {
+export interface StreamsDeps {
   readonly clock: Clock;
   /** Returns the live workers. */
   readonly workers: () => Promise<readonly WorkerRecord[]>;
@@ -12,19 +12,19 @@ export interface StreamsHost {
 }
 
 /** Interval between two searches for new workers. */
-const lookMs = 1_000;
+const pollIntervalMs = 1_000;
 /** Maximum time for the remaining pieces once a tree has ended. */
 const restMs = 2_000;
 
 /** Subscribes to every worker, including new ones, because the runs of a tree may execute on any of them. */
 export class WorkerStreams {
-  readonly #host: StreamsHost;
+  readonly #host: StreamsDeps;
   readonly #key: string;
   readonly #queue: DeltaQueue;
   readonly #streams = new Map<string, WorkerStream>();
   readonly #over = new AbortController();
 
-  constructor(host: StreamsHost, key: string, queue: DeltaQueue) {
+  constructor(host: StreamsDeps, key: string, queue: DeltaQueue) {
     this.#host = host;
     this.#key = key;
     this.#queue = queue;
@@ -56,7 +56,7 @@ export class WorkerStreams {
     const { signal } = this.#over;
     while (!signal.aborted) {
       await this.#listen();
-      await clock.waitUntil(clock.now() + lookMs, signal).catch(() => undefined);
+      await clock.waitUntil(clock.now() + pollIntervalMs, signal).catch(() => undefined);
     }
   }
 

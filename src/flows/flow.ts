@@ -5,7 +5,7 @@ import {
   Json,
   StrategyError,
   type Architecture,
-  type Hireable,
+  type AgentSpec,
   type StrategyDeps,
   type StrategyState,
 } from "#kernel";
@@ -19,7 +19,7 @@ export interface Flow<In = Json, Out = Json> extends Architecture {
 
 /** A step of a flow: a worker, another flow, or code that awaits `deps` and its `ctx` only. */
 export type FlowStep<In = Json, Out = Json> =
-  | Hireable<Out>
+  | AgentSpec<Out>
   | Flow<In, Out>
   | ((input: In, deps: StrategyDeps) => Promise<Out> | Out);
 
@@ -49,13 +49,13 @@ const inputOf = ({ metadata }: StrategyState, prompt: string): Json => metadata[
 
 const isFlow = (step: AnyStep): step is Architecture => typeof step === "object" && "declaredWorkers" in step;
 
-function workersOf(step: AnyStep): readonly (readonly [string, Hireable<unknown>])[] {
+function workersOf(step: AnyStep): readonly (readonly [string, AgentSpec<unknown>])[] {
   if (typeof step === "function") return [];
   return isFlow(step) ? Object.entries(step.declaredWorkers()) : [[AgentId.type(step.id), step]];
 }
 
 /** Performs a step. @throws StrategyError that names the worker if it gave no answer. */
-export async function perform(step: AnyStep, input: Json, deps: StrategyDeps): Promise<Json> {
+export async function performStep(step: AnyStep, input: Json, deps: StrategyDeps): Promise<Json> {
   if (typeof step === "function") return Json.of(await step(input, deps));
   if (isFlow(step)) return deps.inline(step, valueText(input), { input });
   const made = await deps.delegate(step, valueText(input));

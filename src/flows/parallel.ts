@@ -1,5 +1,5 @@
 import { Json, type ChildHandle, type StrategyDeps } from "#kernel";
-import { endsFlow, flowOf, perform, type AnyStep, type Flow, type FlowStep } from "./flow.ts";
+import { endsFlow, flowOf, performStep, type AnyStep, type Flow, type FlowStep } from "./flow.ts";
 
 /** The answers of some steps, in their order. */
 type Answers<Steps extends readonly AnyStep[]> = {
@@ -68,7 +68,7 @@ async function performAll(
   const made = await Promise.allSettled(
     jobs.map(async ({ step, input }) => {
       try {
-        return await perform(step, input, trackWorkers(deps, live));
+        return await performStep(step, input, trackWorkers(deps, live));
       } catch (error) {
         if (!endsFlow(error)) await cancelOthers();
         throw error;

@@ -1,5 +1,5 @@
 import { Json, StrategyError, type StrategyDeps } from "#kernel";
-import { flowOf, perform, type AnyStep, type Flow, type FlowStep } from "./flow.ts";
+import { flowOf, performStep, type AnyStep, type Flow, type FlowStep } from "./flow.ts";
 
 /** Runs steps in order. Each receives the answer of the previous one. The first failure ends the flow. */
 export function sequence<A, B>(one: FlowStep<A, B>): Flow<A, B>;
@@ -26,7 +26,7 @@ export function sequence(...steps: readonly AnyStep[]): Flow {
   return flowOf("sequence", steps, async (input, deps, state) => {
     let value = input;
     for (const step of steps) {
-      value = await perform(step, value, deps);
+      value = await performStep(step, value, deps);
       state.output = value;
     }
     return value;
@@ -42,7 +42,7 @@ export function branch<In = Json, Out = Json>(
     const name = await choose(Json.as<In>(input), deps);
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (!route) throw new StrategyError({ problem: `unknown branch ${name}` });
-    return perform(route, input, deps);
+    return performStep(route, input, deps);
   });
 }
 
@@ -62,7 +62,7 @@ export function loop<Value = Json>(
   return flowOf("loop", [step], async (input, deps, state) => {
     let value = input;
     for (let round = 1; round <= max; round += 1) {
-      value = await perform(step, value, deps);
+      value = await performStep(step, value, deps);
       state.output = value;
       if (until(Json.as<Value>(value), round)) return value;
     }

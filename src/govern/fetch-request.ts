@@ -1,6 +1,6 @@
 import { isJsonObject, Json, type JsonObject } from "#kernel";
-import { fieldCost, lower, providerAt, wireField, type OptionCost } from "#models";
-import type { Asked, Granted } from "./governor.ts";
+import { fieldCost, lowerNumbers, providerAt, wireField, type OptionCost } from "#models";
+import type { GovernedRequest, GovernedGrant } from "./governor.ts";
 import { wireMessage, wireTool } from "./wire-prompt.ts";
 import { wireOf, type Wire } from "./wires.ts";
 
@@ -21,7 +21,7 @@ export class FetchRequest {
     const [input] = unchanged;
     this.unchanged = unchanged;
     this.url = input instanceof Request ? input.url : String(input);
-    this.#body = parsed(body);
+    this.#body = parseJsonBody(body);
     this.wire = typeof this.#body?.["model"] === "string" ? wireOf(this.url) : undefined;
   }
 
@@ -45,7 +45,7 @@ export class FetchRequest {
   }
 
   /** `allowed`: fields that may cost anything. */
-  asked(allowed: readonly string[]): Asked | undefined {
+  asked(allowed: readonly string[]): GovernedRequest | undefined {
     const body = this.#body;
     const { wire, url } = this;
     const id = body?.["model"];
@@ -68,7 +68,7 @@ export class FetchRequest {
   }
 
   /** The same request, which may be answered with no more than is paid for. */
-  limited({ outputTokens }: Granted): FetchArguments {
+  limited({ outputTokens }: GovernedGrant): FetchArguments {
     const [input, init] = this.unchanged;
     const body = this.#body ?? {};
     if (!this.wire) return this.unchanged;
@@ -100,7 +100,7 @@ function limitsWithin(
   const there = limits.filter((name) => body[name] !== undefined && body[name] !== null);
   const isOpenAi = /(?:openai|azure)\.com$/.test(new URL(url).hostname);
   if (there.length === 0) return { [(isOpenAi ? newer.at(-1) : undefined) ?? first]: share };
-  return Object.fromEntries(there.map((name) => [name, lower(body[name] ?? share, share)]));
+  return Object.fromEntries(there.map((name) => [name, lowerNumbers(body[name] ?? share, share)]));
 }
 
 function costOf({ family, parts }: Wire, body: JsonObject, allowed: readonly string[]): OptionCost {
@@ -115,7 +115,7 @@ function isOpenEnded({ ownTools, hasPrompt }: Wire, body: JsonObject): boolean {
   return (tools ?? []).some((tool) => !ownTools.includes(wireField(tool, "type")));
 }
 
-function parsed(body: string | null): JsonObject | undefined {
+function parseJsonBody(body: string | null): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body ?? "");
     return isJsonObject(value) ? Json.as<JsonObject>(Json.of(value)) : undefined;

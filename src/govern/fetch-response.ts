@@ -1,20 +1,20 @@
 import type { JsonObject } from "#kernel";
-import type { Granted } from "./governor.ts";
+import type { GovernedGrant } from "./governor.ts";
 import type { Wire } from "./wires.ts";
 
 /** The call that a response answers. */
-interface Answered {
+interface AnsweredRequest {
   readonly wire: Wire;
-  readonly granted: Granted;
+  readonly granted: GovernedGrant;
   readonly signal: AbortSignal | undefined;
 }
 
 /** The same response, which settles its call: at once, or where it is a stream at the end of that. */
-export async function settled(response: Response, call: Answered): Promise<Response> {
+export async function settleResponse(response: Response, call: AnsweredRequest): Promise<Response> {
   const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
-  if (response.ok && isStream && response.body) return copy(response, watched(response.body, call));
+  if (response.ok && isStream && response.body) return copy(response, watchUsage(response.body, call));
   const text = await response.text();
-  if (response.ok) call.granted.settle(call.wire.usage(call.wire.note(parsed(text), {})));
+  if (response.ok) call.granted.settle(call.wire.usage(call.wire.note(parseResponseText(text), {})));
   else {
     const { status: statusCode, headers: responseHeaders, url } = response;
     call.granted.fail({ message: response.statusText, statusCode, responseHeaders, responseBody: text, url });
@@ -28,9 +28,9 @@ function copy({ status, statusText, headers }: Response, body: string | Readable
 }
 
 /** Reads usage from every event of a stream. A stream that ends before its last event leaves the call in doubt. */
-function watched(
+function watchUsage(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { wire, granted, signal }: Answered,
+  { wire, granted, signal }: AnsweredRequest,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -48,7 +48,7 @@ function watched(
         rest = lines.pop() ?? "";
         for (const line of lines) {
           if (!line.startsWith("data:")) continue;
-          const event = parsed(line.slice(5));
+          const event = parseResponseText(line.slice(5));
           seen = wire.note(event, seen);
           if (wire.isLast(event)) granted.settle(wire.usage(seen));
         }
@@ -60,7 +60,7 @@ function watched(
   );
 }
 
-function parsed(text: string): unknown {
+function parseResponseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,7 +5,7 @@ import { governedFetch, type GovernedFetch, type GovernFetchOptions } from "./go
 import { governedModel, type Governed } from "./governed-model.ts";
 import { Governor, onAccount } from "./governor.ts";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
-import { Tab } from "./tab.ts";
+import { GovernAccount } from "./govern-account.ts";
 
 function governModel(model: LanguageModelV4, options?: GovernOptions): Governed<LanguageModelV4>;
 function governModel(model: LanguageModelV3, options?: GovernOptions): Governed<LanguageModelV3>;
@@ -34,5 +34,5 @@ export const govern = Object.assign(governModel, {
    */
   fetch: (options: GovernFetchOptions = {}): GovernedFetch => governedFetch(options),
   /** Opens an account to share between models, or to enter again and again. */
-  account: (options: AccountOptions): SpendAccount => new Tab(options),
+  account: (options: AccountOptions): SpendAccount => new GovernAccount(options),
 });

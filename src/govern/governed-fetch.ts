@@ -1,6 +1,6 @@
 import { BudgetExhaustedError } from "#kernel";
 import { FetchRequest } from "./fetch-request.ts";
-import { settled } from "./fetch-response.ts";
+import { settleResponse } from "./fetch-response.ts";
 import type { GovernOptions } from "./govern-options.ts";
 import { Governor } from "./governor.ts";
 import type { SpendAccount } from "./spend-account.ts";
@@ -23,16 +23,16 @@ export function governedFetch(options: GovernFetchOptions): GovernedFetch {
   const governed: Fetch = async (input, init) => {
     const request = await FetchRequest.read(input, init);
     try {
-      return await made(request, governor, send);
+      return await makeRequest(request, governor, send);
     } catch (error) {
-      if (error instanceof BudgetExhaustedError) return refusal(error);
+      if (error instanceof BudgetExhaustedError) return toRefusedResponse(error);
       throw error;
     }
   };
   return Object.assign(governed, { account: governor.account });
 }
 
-async function made(request: FetchRequest, governor: Governor, send: Fetch): Promise<Response> {
+async function makeRequest(request: FetchRequest, governor: Governor, send: Fetch): Promise<Response> {
   const { wire } = request;
   const asked = request.asked(governor.allowOptions);
   if (!asked || !wire) {
@@ -41,7 +41,11 @@ async function made(request: FetchRequest, governor: Governor, send: Fetch): Pro
   }
   const granted = governor.begin(asked);
   try {
-    return await settled(await send(...request.limited(granted)), { wire, granted, signal: request.signal });
+    return await settleResponse(await send(...request.limited(granted)), {
+      wire,
+      granted,
+      signal: request.signal,
+    });
   } catch (error) {
     granted.fail(error);
     throw error;
@@ -49,7 +53,7 @@ async function made(request: FetchRequest, governor: Governor, send: Fetch): Pro
 }
 
 /** Returns an error body that clients of OpenAI and of Anthropic both understand. */
-function refusal(error: BudgetExhaustedError): Response {
+function toRefusedResponse(error: BudgetExhaustedError): Response {
   const body = { type: "error", error: { ...error.toJSON(), type: "budget_exhausted" } };
   return Response.json(body, { status: 402, headers: { "x-should-retry": "false" } });
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 import { limitOptions, optionCost, readUsage, type AiSdkModel } from "#models";
-import type { Governor, Granted } from "./governor.ts";
-import { isCut, settling } from "./settling.ts";
+import type { Governor, GovernedGrant } from "./governor.ts";
+import { isCut, settleAtEnd } from "./settle-at-end.ts";
 import type { SpendAccount } from "./spend-account.ts";
 import { wireMessage, wireTool } from "./wire-prompt.ts";
 
@@ -64,9 +64,9 @@ async function generate<
   Options extends CallOptions,
   Answer extends { content: { type: string }[]; finishReason: unknown; usage: unknown },
 >({ governor, model, ask }: GovernedCall<Options, Answer>, options: Options): Promise<Answer> {
-  const granted = begin(governor, model, options);
+  const granted = beginModelCall(governor, model, options);
   try {
-    const answer = await ask(limited(options, granted));
+    const answer = await ask(limitOutput(options, granted));
     granted.settle(readUsage(answer.usage));
     if (!isCut(granted, answer)) return answer;
     return { ...answer, content: answer.content.filter(({ type }) => type !== "tool-call") };
@@ -81,17 +81,21 @@ async function stream<
   Part extends { type: string },
   Answer extends { stream: ReadableStream<Part> },
 >({ governor, model, ask }: GovernedCall<Options, Answer>, options: Options): Promise<Answer> {
-  const granted = begin(governor, model, options);
+  const granted = beginModelCall(governor, model, options);
   try {
-    const answer = await ask(limited(options, granted));
-    return { ...answer, stream: settling(answer.stream, granted, options.abortSignal) };
+    const answer = await ask(limitOutput(options, granted));
+    return { ...answer, stream: settleAtEnd(answer.stream, granted, options.abortSignal) };
   } catch (error) {
     granted.fail(error);
     throw error;
   }
 }
 
-function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: CallOptions): Granted {
+function beginModelCall(
+  governor: Governor,
+  { provider, modelId }: AiSdkModel,
+  options: CallOptions,
+): GovernedGrant {
   options.abortSignal?.throwIfAborted();
   const { prompt, tools = [], toolChoice, responseFormat, maxOutputTokens } = options;
   const own = jsonOf(options.providerOptions);
@@ -111,7 +115,10 @@ function begin(governor: Governor, { provider, modelId }: AiSdkModel, options: C
 }
 
 /** The same call, saying no more than is paid for. */
-function limited<Options extends CallOptions>(options: Options, { outputTokens }: Granted): Options {
+function limitOutput<Options extends CallOptions>(
+  options: Options,
+  { outputTokens }: GovernedGrant,
+): Options {
   if (outputTokens === undefined) return options;
   const own = jsonOf(options.providerOptions);
   if (options.providerOptions === undefined) return { ...options, maxOutputTokens: outputTokens };

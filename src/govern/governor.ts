@@ -4,27 +4,27 @@ import { classifyError, modelFacts, type OptionCost } from "#models";
 import type { CallPolicy, GovernOptions } from "./govern-options.ts";
 import { PromptSizes } from "./prompt-sizes.ts";
 import type { AccountOptions, SpendAccount } from "./spend-account.ts";
-import { TabCall } from "./tab-call.ts";
-import { Tab } from "./tab.ts";
+import { ReservedCall } from "./reserved-call.ts";
+import { GovernAccount } from "./govern-account.ts";
 import { cacheWrites, type WirePrompt } from "./wire-prompt.ts";
 
 const defaultMaxOutput = 4_096;
 const defaultMinOutput = 16;
 
 /** The accounts that the code running now has been entered into, innermost first. */
-const entered = new AsyncLocalStorage<readonly Tab[]>();
+const entered = new AsyncLocalStorage<readonly GovernAccount[]>();
 
 /** Books everything that is called inside on an account, and on all accounts around it. */
 export function onAccount<Result>(
   options: AccountOptions | SpendAccount,
   work: (account: SpendAccount) => Result,
 ): Result {
-  const tab = Tab.of(options);
-  return entered.run([tab, ...(entered.getStore() ?? [])], () => work(tab));
+  const governAccount = GovernAccount.of(options);
+  return entered.run([governAccount, ...(entered.getStore() ?? [])], () => work(governAccount));
 }
 
 /** A call as requested by the caller. */
-export interface Asked {
+export interface GovernedRequest {
   readonly prompt: WirePrompt;
   /** Undefined if the caller sets no maximum. */
   readonly outputTokens: number | undefined;
@@ -37,7 +37,7 @@ export interface Asked {
 }
 
 /** A call that is paid for at its worst. */
-export interface Granted {
+export interface GovernedGrant {
   /** Maximum output tokens. Undefined if neither a limit nor the caller sets one. */
   readonly outputTokens: number | undefined;
   readonly isShrunk: boolean;
@@ -48,28 +48,28 @@ export interface Granted {
 
 /** Reserves calls on their own account and on all accounts entered by the calling code. */
 export class Governor {
-  readonly account: Tab;
+  readonly account: GovernAccount;
   readonly #policy: CallPolicy;
   readonly #sizes = new PromptSizes();
 
   constructor(options: GovernOptions) {
-    this.account = Tab.of("account" in options ? options.account : options);
+    this.account = GovernAccount.of("account" in options ? options.account : options);
     for (const [name, price] of Object.entries(options.prices ?? {})) Price.check(price, name);
     this.#policy = options;
   }
 
   /** @throws BudgetExhaustedError with nothing booked. */
-  begin(asked: Asked): Granted {
+  begin(asked: GovernedRequest): GovernedGrant {
     const { prompt, options } = asked;
-    const tabs = this.#tabs();
-    const isLimited = tabs.some(({ limit }) => limit !== null);
+    const governAccounts = this.#tabs();
+    const isLimited = governAccounts.some(({ limit }) => limit !== null);
     const { unbounded, unpriced = "refuse", maxOutputTokens = defaultMaxOutput } = this.#policy;
     const bound = this.#sizes.bound(prompt);
     const perAnswer = (asked.outputTokens ?? maxOutputTokens) + options.thinkingTokens;
     const outputTokens = perAnswer * options.choices;
     const least = Math.max(this.#policy.minOutputTokens ?? defaultMinOutput, asked.minOutputTokens ?? 0);
     const remedy = unbounded === "allow" ? null : remedyFor(asked, bound !== null);
-    const call = TabCall.begin(tabs, {
+    const call = ReservedCall.begin(governAccounts, {
       model: prompt.model.id,
       inputTokens: (bound ?? this.#sizes.guess(prompt)) + options.inputTokens,
       remedy,
@@ -98,21 +98,21 @@ export class Governor {
   allow(what: string): void {
     const remedy =
       'the cost of such a request is unknown; allow it with govern.fetch({ unbounded: "allow" })';
-    if (this.#policy.unbounded !== "allow") TabCall.refuseUnbounded(this.#tabs(), what, remedy);
+    if (this.#policy.unbounded !== "allow") ReservedCall.refuseUnbounded(this.#tabs(), what, remedy);
   }
 
-  #tabs(): readonly Tab[] {
+  #tabs(): readonly GovernAccount[] {
     return [...new Set([...(entered.getStore() ?? []), this.account])];
   }
 
-  #price({ prompt, options }: Asked): Price | null {
+  #price({ prompt, options }: GovernedRequest): Price | null {
     const writes = cacheWrites(prompt) ?? (options.writesCache ? "1h" : undefined);
     return modelFacts(prompt.model, { overrides: this.#policy.prices, cacheWrites: writes }).price;
   }
 }
 
 /** Names the part of a call that has no upper bound, and the line that allows it; null where it is bounded. */
-function remedyFor({ options: { refused }, allowance }: Asked, isBounded: boolean): string | null {
+function remedyFor({ options: { refused }, allowance }: GovernedRequest, isBounded: boolean): string | null {
   if (refused.length > 0)
     return `the cost of the provider option ${refused.join(", ")} is unknown; allow it with ${allowance}{ allowOptions: ${JSON.stringify(refused)} })`;
   if (isBounded) return null;

@@ -24,9 +24,9 @@ export class PromptSizes {
     if (!before) return whole;
     const rest = messages.slice(covered + 1);
     // Thinking is sent back in full, while the prompt may hold only a summary.
-    const thought = rest.some(thinks) ? before.output : 0;
+    const thought = rest.some(hasReasoning) ? before.output : 0;
     const continued = before.input + inputBound(rest, [], { reader: prompt.model }) + thought;
-    return messages.some(thinks) ? continued : Math.min(continued, whole);
+    return messages.some(hasReasoning) ? continued : Math.min(continued, whole);
   }
 
   /** About how long it is, where there is no bound. */
@@ -57,6 +57,6 @@ function hasFile({ content }: ChatMessage): boolean {
   return content.some(({ type }) => type === "file");
 }
 
-function thinks({ content }: ChatMessage): boolean {
+function hasReasoning({ content }: ChatMessage): boolean {
   return content.some(({ type }) => type === "reasoning");
 }

@@ -44,7 +44,7 @@ const textual: ReadonlySet<string> = new Set([
 
 /** Measures a message of any wire by its wire form. */
 export function wireMessage(message: unknown): ChatMessage {
-  const parts = [message, ...partsOf(message)].filter((part) => isText(wireField(part, "type")));
+  const parts = [message, ...listWireParts(message)].filter((part) => isText(wireField(part, "type")));
   const kinds = parts.map((part) => String(wireField(part, "type")));
   const files = parts.filter((part) => !textual.has(String(wireField(part, "type"))));
   const text = JSON.stringify(message, files.length > 0 ? withoutBytes : undefined);
@@ -68,13 +68,13 @@ export function wireTool(tool: unknown): ToolDescription {
 }
 
 /** Returns every part of a message, those inside tool results included. Arguments and results themselves have none. */
-function partsOf(holder: unknown): readonly unknown[] {
+function listWireParts(holder: unknown): readonly unknown[] {
   const inside = ["content", "output", "value"].flatMap((name) => {
     const held = wireField(holder, name);
     if (Array.isArray(held)) return name === "value" && wireField(holder, "type") !== "content" ? [] : held;
     return name === "output" && typeof held === "object" && held !== null ? [held] : [];
   });
-  return inside.concat(inside.flatMap(partsOf));
+  return inside.concat(inside.flatMap(listWireParts));
 }
 
 /** Returns the kind of cache that the prompt is written to, which costs more. Undefined if none. */

@@ -29,12 +29,12 @@ export interface Wire {
 
 const chat: Wire = {
   path: "/chat/completions",
-  messages: ({ messages }) => listOf(messages),
+  messages: ({ messages }) => toWireList(messages),
   hasPrompt: ({ messages }) => Array.isArray(messages),
   tools: (body) => [
-    ...listOf(body["tools"]),
-    ...listOf(body["functions"]),
-    ...given(body["response_format"]),
+    ...toWireList(body["tools"]),
+    ...toWireList(body["functions"]),
+    ...toOptionalList(body["response_format"]),
   ],
   ownTools: ["function", "custom", undefined],
   family: "chat",
@@ -46,7 +46,7 @@ const chat: Wire = {
   note: (event, seen) => ({ ...seen, ...objectOf(wireField(event, "usage")) }),
   isLast: (event) => event === "[DONE]",
   usage: (seen) =>
-    read(seen, {
+    readWireUsage(seen, {
       input: "prompt_tokens",
       output: "completion_tokens",
       details: "prompt_tokens_details",
@@ -56,11 +56,11 @@ const chat: Wire = {
 const responses: Wire = {
   path: "/responses",
   messages: ({ instructions, input }) => [
-    ...given(instructions),
+    ...toOptionalList(instructions),
     ...(Array.isArray(input) ? input : [input]),
   ],
   hasPrompt: ({ input }) => Array.isArray(input) || typeof input === "string",
-  tools: (body) => [...listOf(body["tools"]), ...given(body["text"])],
+  tools: (body) => [...toWireList(body["tools"]), ...toOptionalList(body["text"])],
   ownTools: ["function", "custom"],
   family: "responses",
   parts: ["model", "instructions", "input", "tools", "text"],
@@ -72,17 +72,17 @@ const responses: Wire = {
   }),
   isLast: (event) => /^response\.(?:completed|incomplete|failed)$/.test(String(wireField(event, "type"))),
   usage: (seen) =>
-    read(seen, { input: "input_tokens", output: "output_tokens", details: "input_tokens_details" }),
+    readWireUsage(seen, { input: "input_tokens", output: "output_tokens", details: "input_tokens_details" }),
 };
 
 const messages: Wire = {
   path: "/messages",
-  messages: ({ system, messages: list }) => [...given(system), ...listOf(list)],
+  messages: ({ system, messages: list }) => [...toOptionalList(system), ...toWireList(list)],
   hasPrompt: ({ messages: list }) => Array.isArray(list),
   tools: (body) => [
-    ...listOf(body["tools"]),
-    ...given(body["output_format"]),
-    ...given(body["output_config"]),
+    ...toWireList(body["tools"]),
+    ...toOptionalList(body["output_format"]),
+    ...toOptionalList(body["output_config"]),
   ],
   ownTools: ["custom", undefined],
   family: "messages",
@@ -111,7 +111,7 @@ export function wireOf(url: string): Wire | undefined {
   return wires.find(({ path }) => pathname.endsWith(path));
 }
 
-function read(
+function readWireUsage(
   usage: JsonObject,
   { input, output, details }: { readonly input: string; readonly output: string; readonly details: string },
 ): Usage | null {
@@ -122,11 +122,11 @@ function read(
   });
 }
 
-function listOf(value: Json | undefined): readonly Json[] {
+function toWireList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-function given(value: Json | undefined): readonly Json[] {
+function toOptionalList(value: Json | undefined): readonly Json[] {
   return value === undefined || value === null ? [] : [value];
 }
 

@@ -4,7 +4,7 @@ import type { Continuation, Ended } from "./ended.ts";
 import type { Inbox } from "./envelope.ts";
 import type { EphemeralSource } from "./ephemeral.ts";
 import type { Guardrail } from "./guardrail.ts";
-import type { Hireable } from "./hireable.ts";
+import type { AgentSpec } from "./agent-spec.ts";
 import type { Hooks } from "./hook.ts";
 import type { Input } from "./input.ts";
 import type { ExtensionProblem, NamedInterceptions } from "./interceptions.ts";
@@ -18,7 +18,7 @@ import type { SavedTurnHandler } from "./run-memory.ts";
 import type { Tool } from "./tool.ts";
 
 /** An identity and an entry point. Everything else has a default. */
-export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Task> {
+export interface Agent<Output = Json, Task = Input> extends AgentSpec<Output, Task> {
   /** Runs the agent: plain async code that awaits only `ctx` and `inbox`. The returned value is the run's output. */
   run(ctx: RunContext, inbox: Inbox): Promise<Output | Continuation | Ended | void>;
   /** Default model of `ctx.llm`. */
@@ -26,9 +26,9 @@ export interface Agent<Output = Json, Task = Input> extends Hireable<Output, Tas
   /** Tools that `ctx.tool` may call. */
   readonly tools?: readonly Tool[] | undefined;
   /** The agents that it spawns. They are part of every program that the agent is part of. */
-  readonly team?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
+  readonly team?: readonly (AgentSpec | { readonly agent: AgentSpec })[] | undefined;
   /** The agents that it hands the conversation to. They are part of every program that the agent is part of. */
-  readonly handoffs?: readonly (Hireable | { readonly agent: Hireable })[] | undefined;
+  readonly handoffs?: readonly (AgentSpec | { readonly agent: AgentSpec })[] | undefined;
   /** The architecture that leads its workers. They are part of every program that the agent is part of. */
   readonly architecture?: Architecture | undefined;
   /** Maximum restarts of a crashed run of this agent. Default: the runtime's. */

@@ -43,13 +43,21 @@ export const ApiKeyRecord = {
    * @throws TypeError or RangeError that names the field; the message holds no value of the record.
    */
   decode: (raw: unknown): ApiKeyRecord => {
-    const { id, hash, tenant, user, scopes: given, expiresAt, limits } = closed("an API key", raw, fields);
-    if (!Array.isArray(given) || !given.every(isScope)) throw unreadable("scopes");
+    const {
+      id,
+      hash,
+      tenant,
+      user,
+      scopes: given,
+      expiresAt,
+      limits,
+    } = closeKeyRecord("an API key", raw, fields);
+    if (!Array.isArray(given) || !given.every(isScope)) throw createUnreadableKeyError("scopes");
     return {
-      id: textOf("id", id),
-      hash: textOf("hash", hash),
-      tenant: tenant === null ? null : textOf("tenant", tenant),
-      user: user === null ? null : UserId.of(textOf("user", user)),
+      id: readKeyText("id", id),
+      hash: readKeyText("hash", hash),
+      tenant: tenant === null ? null : readKeyText("tenant", tenant),
+      user: user === null ? null : UserId.of(readKeyText("user", user)),
       scopes: Json.as(given),
       expiresAt: checkMoment("expiresAt", Json.as(expiresAt ?? null)),
       ...(limits !== undefined && { limits: limitsOf(limits) }),
@@ -62,30 +70,31 @@ const isScope = (scope: Json): boolean => scopes.some((known) => known === scope
 const fields = ["id", "hash", "tenant", "user", "scopes", "expiresAt", "limits"];
 
 function limitsOf(raw: Json): StartLimits {
-  const { budget, priority, maxAgents } = closed("limits", raw, ["budget", "priority", "maxAgents"]);
+  const { budget, priority, maxAgents } = closeKeyRecord("limits", raw, ["budget", "priority", "maxAgents"]);
   if (priority !== undefined && !Priority.all.some((known) => known === priority))
-    throw unreadable("limits.priority");
+    throw createUnreadableKeyError("limits.priority");
   if (maxAgents !== undefined) SpawnBudget.of({ maxAgents: Json.as(maxAgents) });
   if (budget !== undefined) {
     const numbers = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"];
-    const { onLimit: _, ...amounts } = closed("limits.budget", budget, [...numbers, "onLimit"]);
+    const { onLimit: _, ...amounts } = closeKeyRecord("limits.budget", budget, [...numbers, "onLimit"]);
     if (Object.values(amounts).some((amount) => typeof amount !== "number"))
-      throw unreadable("limits.budget");
+      throw createUnreadableKeyError("limits.budget");
     ExecutionBudget.of(Json.as(budget));
   }
   return Json.as(raw);
 }
 
 /** Returns an object that has no fields but these. */
-function closed(what: string, raw: unknown, known: readonly string[]): JsonObject {
-  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name))) throw unreadable(what);
+function closeKeyRecord(what: string, raw: unknown, known: readonly string[]): JsonObject {
+  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name)))
+    throw createUnreadableKeyError(what);
   return raw;
 }
 
-function textOf(field: string, value: Json | undefined): string {
-  if (typeof value !== "string" || value === "") throw unreadable(field);
+function readKeyText(field: string, value: Json | undefined): string {
+  if (typeof value !== "string" || value === "") throw createUnreadableKeyError(field);
   return value;
 }
 
-const unreadable = (field: string): TypeError =>
+const createUnreadableKeyError = (field: string): TypeError =>
   new TypeError(`the record of an API key is not readable: ${field}`);

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorData } from "./errors.ts";
-import type { Hireable } from "./hireable.ts";
+import type { AgentSpec } from "./agent-spec.ts";
 import type { RunId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ChatMessage } from "./message.ts";
@@ -37,14 +37,14 @@ export interface StrategyState {
 export type Delivery<Answer = Json> =
   | {
       readonly ok: true;
-      readonly worker: Hireable<Answer>;
+      readonly worker: AgentSpec<Answer>;
       readonly text: string;
       /** The worker's own schema has checked it. */
       readonly value: Answer;
     }
   | {
       readonly ok: false;
-      readonly worker: Hireable<Answer>;
+      readonly worker: AgentSpec<Answer>;
       readonly reason: string;
       readonly error?: ErrorData | undefined;
     };
@@ -92,7 +92,7 @@ export interface StrategyDeps {
    * CancellationError, and BudgetExhaustedError if an account above the worker is used up.
    */
   readonly delegate: <Answer>(
-    worker: Hireable<Answer>,
+    worker: AgentSpec<Answer>,
     task: string,
     options?: DelegateOptions,
   ) => Promise<Delivery<Answer>>;
@@ -113,12 +113,12 @@ export interface StrategyDeps {
 export interface Architecture {
   readonly name: string;
   /** Workers by role; none if the leader works alone. */
-  declaredWorkers(): Readonly<Record<string, Hireable<unknown>>>;
+  declaredWorkers(): Readonly<Record<string, AgentSpec<unknown>>>;
   /** Whether the leader's own model is called. Default: false. */
   readonly needsModel?: boolean | undefined;
   /** Its parts, in order, for diagrams. Default: its workers. */
   readonly steps?:
-    | readonly (Hireable<unknown> | Architecture | ((...given: never[]) => unknown))[]
+    | readonly (AgentSpec<unknown> | Architecture | ((...given: never[]) => unknown))[]
     | undefined;
   /** Tools that the leader has in addition to its own. Default: none. */
   readonly tools?: readonly Tool[] | undefined;

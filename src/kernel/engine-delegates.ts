@@ -63,8 +63,8 @@ export function delegateEngine(inner: Engine, replaced: Partial<Engine>): Engine
     call: (to, method, argument) => inner.call(to, method, argument),
     waitForChange: (object, options) => inner.waitForChange(object, options),
     ...(inner.attach && { attach: inner.attach.bind(inner) }),
-    ...(inner.obstacle && { obstacle: inner.obstacle.bind(inner) }),
-    ...(inner.objectObstacle && { objectObstacle: inner.objectObstacle.bind(inner) }),
+    ...(inner.blocker && { blocker: inner.blocker.bind(inner) }),
+    ...(inner.objectBlocker && { objectBlocker: inner.objectBlocker.bind(inner) }),
     ...(inner.findBlocked && { findBlocked: inner.findBlocked.bind(inner) }),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };

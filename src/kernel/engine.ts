@@ -239,7 +239,7 @@ export interface EngineProgram {
  * The reason why an execution cannot continue. It holds no content, because its readers may not be allowed to read the
  * run's content.
  */
-export interface Obstacle {
+export interface Blocker {
   /**
    * `version`: the build has another version of the agent. `release`: another release wrote the tree. `diverged`: the
    * code requests something else than the journal holds. `too-large`: a value exceeds a limit. `unserved`: no worker of
@@ -267,7 +267,7 @@ export interface Obstacle {
 export interface BlockedExecution {
   readonly tree: ObjectAddress;
   readonly execution: string;
-  readonly blocker: Obstacle;
+  readonly blocker: Blocker;
 }
 
 /** Options of a wait for a change. */
@@ -315,11 +315,11 @@ export interface Engine {
    */
   attach?(execution: string, options: AttachOptions): Promise<Json>;
   /** Returns the reason why an execution cannot continue. Null: it can. Absent if nothing can block executions. */
-  obstacle?(execution: string): Promise<Obstacle | null>;
+  blocker?(execution: string): Promise<Blocker | null>;
   /**
    * Returns the reason why calls of an object are not answered. Null: they are. Absent if nothing can block objects.
    */
-  objectObstacle?(object: ObjectAddress): Promise<Obstacle | null>;
+  objectBlocker?(object: ObjectAddress): Promise<Blocker | null>;
   /** Returns the executions that cannot continue and are not retried automatically. Absent if there can be none. */
   findBlocked?(): Promise<readonly BlockedExecution[]>;
   [Symbol.asyncDispose](): Promise<void>;

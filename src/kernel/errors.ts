@@ -56,7 +56,7 @@ export class BudgetExhaustedError extends ReeveError {
   readonly limit: number;
   readonly used: number;
   readonly reason: DenialReason | null;
-  /** The obstacle and its fix. Absent if only a higher limit helps. */
+  /** The blocker and its fix. Absent if only a higher limit helps. */
   declare readonly remedy?: string;
   /** For a model call: the account whose limit it is. */
   readonly account: LimitAccount | undefined;

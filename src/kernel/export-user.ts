@@ -34,12 +34,12 @@ export async function* exportUser(
   const sessions = pages((page) => store.sessions.list(partition, { userId: user, unnamed: true }, page));
   for await (const session of sessions) {
     yield { kind: "session", session };
-    yield* entriesOf(store, partition, session);
+    yield* exportEntries(store, partition, session);
   }
   for await (const run of pages((page) => store.runs.list(partition, { userId: user }, page))) {
     yield { kind: "run", run };
     yield* manifestsOf(store, partition, run.runId);
-    if (run.parentRunId === null) yield* treeOf(store, partition, run.treeId);
+    if (run.parentRunId === null) yield* exportTree(store, partition, run.treeId);
   }
 }
 
@@ -47,17 +47,17 @@ async function* memoryOf(store: Store, partition: Partition, owner: MemoryOwner)
   const { memory, vectors } = store;
   for (const fact of await memory.recall(partition, owner, {})) yield { kind: "fact", owner, fact };
   for (const block of await memory.blocks(partition, owner)) yield { kind: "block", owner, block };
-  const entries = following<IndexEntry>((last) =>
+  const entries = readPages<IndexEntry>((last) =>
     memory.indexed(partition, owner, { after: last?.item ?? null, limit: size }),
   );
   for await (const entry of entries) yield { kind: "index", owner, entry };
   if (!vectors) return;
-  const kept = following<MemoryVector>((after) => vectors.list(partition, owner, { after, limit: size }));
+  const kept = readPages<MemoryVector>((after) => vectors.list(partition, owner, { after, limit: size }));
   for await (const vector of kept) yield { kind: "vector", owner, vector };
 }
 
 /** Reads all pages, each after the last entry of the previous one. */
-async function* following<Entry>(
+async function* readPages<Entry>(
   list: (last: Entry | null) => Promise<readonly Entry[]>,
 ): AsyncIterable<Entry> {
   let entries = await list(null);
@@ -67,7 +67,7 @@ async function* following<Entry>(
   }
 }
 
-async function* entriesOf(
+async function* exportEntries(
   store: Store,
   partition: Partition,
   session: SessionKey,
@@ -87,7 +87,7 @@ async function* manifestsOf(store: Store, partition: Partition, run: RunId): Asy
     yield { kind: "manifest", manifest };
 }
 
-async function* treeOf(store: Store, partition: Partition, treeId: TreeId): AsyncIterable<UserRecord> {
+async function* exportTree(store: Store, partition: Partition, treeId: TreeId): AsyncIterable<UserRecord> {
   let events: readonly NumberedEvent[] = [];
   do {
     events = await store.events.read(partition, treeId, { after: events.at(-1)?.seq ?? 0, limit: size });

@@ -36,7 +36,7 @@ export interface GuardedResult extends GuardedCall {
   readonly result: ToolResult;
 }
 
-type Said = GuardrailDecision | Promise<GuardrailDecision>;
+type MaybeAsyncDecision = GuardrailDecision | Promise<GuardrailDecision>;
 
 /**
  * A check of a run's input, output and tool calls. It runs only for real execution, never on replay, so it may have
@@ -49,11 +49,11 @@ export interface Guardrail {
   readonly timeoutS?: number | undefined;
   /** Models that the guardrail may call. Their prices are pinned when a tree opens. Default: none. */
   readonly models?: readonly Model[] | undefined;
-  onTurnStart?(turn: GuardedText, scope: GuardrailScope): Said;
+  onTurnStart?(turn: GuardedText, scope: GuardrailScope): MaybeAsyncDecision;
   /** Checks every message for the model. `block` ends the run, because no model exists yet that could react. */
-  onInput?(input: GuardedText, scope: GuardrailScope): Said;
-  beforeCall?(call: GuardedCall, scope: GuardrailScope): Said;
-  afterCall?(call: GuardedResult, scope: GuardrailScope): Said;
+  onInput?(input: GuardedText, scope: GuardrailScope): MaybeAsyncDecision;
+  beforeCall?(call: GuardedCall, scope: GuardrailScope): MaybeAsyncDecision;
+  afterCall?(call: GuardedResult, scope: GuardrailScope): MaybeAsyncDecision;
   /** Checks every answer. On `block` the model may answer again, twice. Then the run ends. */
-  onOutput?(output: GuardedText, scope: GuardrailScope): Said;
+  onOutput?(output: GuardedText, scope: GuardrailScope): MaybeAsyncDecision;
 }

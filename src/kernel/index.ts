@@ -27,7 +27,7 @@ export type {
   ObjectDefinition,
   LastingParts,
   ObjectMethod,
-  Obstacle,
+  Blocker,
   OpenOperations,
   Operation,
   Outcome,
@@ -64,7 +64,7 @@ export type { ExtensionContext, ExtensionEntry } from "./extension-context.ts";
 export * from "./interceptions.ts";
 export type { GuardedCall, Guardrail, GuardrailScope } from "./guardrail.ts";
 export type { GuardrailDecision } from "./guardrail-decision.ts";
-export type { Hireable, TaskOf, TypedInput, OutputOf } from "./hireable.ts";
+export type { AgentSpec, TaskOf, TypedInput, OutputOf } from "./agent-spec.ts";
 export type { Hook, Hooks } from "./hook.ts";
 export { HumanQuestion, type QuestionField } from "./human-question.ts";
 export {
@@ -85,7 +85,7 @@ export {
 export { InvalidInputError, type Input, type InputFile, type InputLimits } from "./input.ts";
 export { findJsonProblem, Json, type Jsonified, type JsonObject, isJsonObject, keysOf } from "./json.ts";
 export type { KeyRing, Keys, SealingKey } from "./keys.ts";
-export { LimitState, type LimitWish } from "./limit.ts";
+export { LimitState, type RateRequest } from "./limit.ts";
 export { Labels, type LabelSource, type Sensitivity, type ToolFlow } from "./labels.ts";
 export {
   ChatMessage,
@@ -126,7 +126,7 @@ export { DisabledError } from "./disabled-error.ts";
 export { StoredValueError } from "./stored-value-error.ts";
 export { ProgramError, RuntimeClosedError } from "./program-error.ts";
 export { type Micros, Money } from "./money.ts";
-export { Page, type PageRequest, type Place } from "./page.ts";
+export { Page, type PageRequest, type PageCursor } from "./page.ts";
 export { Partition } from "./partition.ts";
 export type {
   ArgumentTest,
@@ -134,14 +134,14 @@ export type {
   PermissionRule,
   Permissions,
   Risk,
-  Verdict,
+  PermissionDecision,
 } from "./permission.ts";
 export { findPlatformProblem } from "./platform.ts";
 export { Price, type Rates } from "./price.ts";
 export {
   type PromptSection,
   type SectionCall,
-  type SectionPlace,
+  type SectionPosition,
   sectionPlaces,
   type SectionText,
   type ShownSection,

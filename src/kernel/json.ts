@@ -54,7 +54,7 @@ export function findJsonProblem(value: unknown): string | null {
       ? ` is a ${typeof value}`
       : problemIn(value, 0);
   } catch (error) {
-    return ` cannot be read: ${describe(error)}`;
+    return ` cannot be read: ${describeThrown(error)}`;
   }
 }
 
@@ -82,7 +82,7 @@ const emptiedKinds = [
 ] as const;
 
 /** Returns the message of an error, if it can be read. */
-function describe(error: unknown): string {
+function describeThrown(error: unknown): string {
   try {
     return error instanceof Error ? error.message : "it throws";
   } catch {

@@ -45,7 +45,7 @@ export interface ToolFlow {
    * Whether a call sends data out: a mail, a request, a visible change. Default: true from the web, where the URL alone
    * can carry data out, and above risk `safe`.
    */
-  readonly outside?: boolean | undefined;
+  readonly egress?: boolean | undefined;
 }
 
 const maxSources = 20;
@@ -93,8 +93,8 @@ export const Labels = {
       private: sensitivity === "private",
     }),
   /** Whether a call of this tool sends data out. */
-  leavesBy: ({ outside, origin, risk }: ToolFlow & { readonly risk: string }): boolean =>
-    outside ?? (risk !== "safe" || origin === "web"),
+  leavesBy: ({ egress, origin, risk }: ToolFlow & { readonly risk: string }): boolean =>
+    egress ?? (risk !== "safe" || origin === "web"),
   /**
    * Describes the first sources for people: " (untrusted: tool fetch; private: tool inbox)". Empty if none is known.
    */

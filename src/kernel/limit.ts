@@ -1,5 +1,5 @@
 /** A request to a rate limit, granted completely or not at all: an amount of each unit, with its rate per minute. */
-export interface LimitWish {
+export interface RateRequest {
   readonly [unit: string]: { readonly amount: number; readonly perMinute: number };
 }
 
@@ -20,21 +20,21 @@ export const LimitState = {
   /** Returns the state after a request, and the milliseconds until a retry makes sense. 0: granted. */
   take: (
     state: LimitState,
-    wish: LimitWish,
+    rate: RateRequest,
     now: number,
   ): { readonly state: LimitState; readonly waitMs: number } => {
     // Clocks of processes differ slightly, so time in a bucket never goes back.
     const at = Math.max(state.at, now);
     const left: Record<string, number> = { ...state.left };
     let waitMs = Math.max(0, state.slowUntil - now);
-    for (const [unit, { amount, perMinute }] of Object.entries(wish)) {
+    for (const [unit, { amount, perMinute }] of Object.entries(rate)) {
       const filled = (left[unit] ?? perMinute) + ((at - state.at) / minuteMs) * perMinute;
       left[unit] = Math.min(perMinute, filled);
       // A request larger than the bucket is granted when the bucket is full: otherwise it would wait forever.
       const missing = Math.min(amount, perMinute) - left[unit];
       if (missing > 0) waitMs = Math.max(waitMs, Math.ceil((missing / perMinute) * minuteMs) + (at - now));
     }
-    const taken = waitMs > 0 ? left : subtract(left, wish);
+    const taken = waitMs > 0 ? left : subtract(left, rate);
     return { state: { ...state, left: taken, at }, waitMs };
   },
   /** Books the difference between taken and used amounts: overuse is subtracted, unused amounts are returned. */
@@ -51,8 +51,8 @@ export const LimitState = {
   }),
 } as const;
 
-function subtract(left: Readonly<Record<string, number>>, wish: LimitWish): Record<string, number> {
+function subtract(left: Readonly<Record<string, number>>, rate: RateRequest): Record<string, number> {
   const rest = { ...left };
-  for (const [unit, { amount }] of Object.entries(wish)) rest[unit] = (rest[unit] ?? 0) - amount;
+  for (const [unit, { amount }] of Object.entries(rate)) rest[unit] = (rest[unit] ?? 0) - amount;
   return rest;
 }

@@ -162,12 +162,12 @@ export const MemoryHit = {
   /** Returns the best hits, also of several owners: by score, then newest first. */
   best: (hits: readonly MemoryHit[], limit: number): readonly MemoryHit[] =>
     hits
-      .toSorted((a, b) => b.score - a.score || b.at - a.at || compare(hitKey(a), hitKey(b)))
+      .toSorted((a, b) => b.score - a.score || b.at - a.at || compareText(hitKey(a), hitKey(b)))
       .slice(0, limit),
 } as const;
 
 const hitKey = ({ owner, item }: MemoryHit): string => `${MemoryItem.key(item)} ${MemoryOwner.key(owner)}`;
-const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
+const compareText = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
 /**
  * Long-term memory: facts, blocks, and an index of terms over both and over saved turns. Each owner is a separate

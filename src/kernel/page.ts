@@ -1,5 +1,5 @@
 /** The position of an item in a listing by time: its time, then its id. */
-export type Place = readonly [at: number, id: string];
+export type PageCursor = readonly [at: number, id: string];
 
 /** A request for one page of a listing. */
 export interface PageRequest {
@@ -19,13 +19,13 @@ export interface Page<Item> {
 /** Functions with which stores build pages. */
 export const Page = {
   /** Decodes a request. @throws TypeError if its size or cursor is invalid. */
-  request: ({ size, after }: PageRequest): { readonly size: number; readonly after: Place | null } => {
+  request: ({ size, after }: PageRequest): { readonly size: number; readonly after: PageCursor | null } => {
     if (!Number.isSafeInteger(size) || size < 1 || size > 1_000)
       throw new TypeError(`page size must be an integer from 1 to 1000, got ${size}`);
     return { size, after: after === undefined ? null : placeIn(after) };
   },
   /** Builds a page from up to `size + 1` items. The extra item shows that there is a next page. */
-  of: <Item>(found: readonly Item[], size: number, place: (item: Item) => Place): Page<Item> => {
+  of: <Item>(found: readonly Item[], size: number, place: (item: Item) => PageCursor): Page<Item> => {
     const items = found.slice(0, size);
     const last = items.at(-1);
     const next = found.length > size && last !== undefined ? btoa(JSON.stringify(place(last))) : null;
@@ -33,7 +33,7 @@ export const Page = {
   },
 } as const;
 
-function placeIn(cursor: string): Place {
+function placeIn(cursor: string): PageCursor {
   try {
     const place: unknown = JSON.parse(atob(cursor));
     if (Array.isArray(place) && Number.isSafeInteger(place[0]) && typeof place[1] === "string")

@@ -6,7 +6,7 @@ import type { Labels } from "./labels.ts";
 export type Risk = "safe" | "high" | "critical";
 
 /** A decision about a call: run it, ask a person, or refuse. The strictest decision counts. */
-export type Verdict = "allow" | "ask" | "deny";
+export type PermissionDecision = "allow" | "ask" | "deny";
 
 /** A tool call to decide about. The arguments are those that will be executed. */
 export interface PermissionRequest {
@@ -19,12 +19,12 @@ export interface PermissionRequest {
   /** Labels of the content that the run has seen. */
   readonly labels: Labels;
   /** Whether this call sends data out. */
-  readonly outside: boolean;
+  readonly egress: boolean;
 }
 
 /** Rules that decide about tool calls. An error or an invalid decision denies. */
 export interface Permissions {
-  decide(request: PermissionRequest): Verdict | Promise<Verdict>;
+  decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>;
   /** Set if every call is allowed. The stream and the audit record it for each run. */
   readonly allowsAll?: true;
   /**
@@ -50,7 +50,7 @@ export interface ArgumentTest {
 
 /** A permission rule as data. An absent field matches anything. */
 export interface PermissionRule {
-  readonly verdict: Verdict;
+  readonly verdict: PermissionDecision;
   /** Tool names. `*` matches any part of a name. */
   readonly tool?: string | readonly string[];
   readonly risk?: Risk | readonly Risk[];

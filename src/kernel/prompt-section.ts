@@ -16,7 +16,7 @@ export const sectionPlaces = Object.freeze([
 ] as const);
 
 /** A place of {@link sectionPlaces}. */
-export type SectionPlace = (typeof sectionPlaces)[number];
+export type SectionPosition = (typeof sectionPlaces)[number];
 
 /** The request for which a section is read. */
 export interface SectionCall extends Pick<RunScope, "tenantId" | "userId" | "channel"> {
@@ -40,7 +40,7 @@ export interface SectionText {
 
 /** The text of a section, as a turn shows it. */
 export interface ShownSection {
-  readonly place: SectionPlace;
+  readonly place: SectionPosition;
   readonly text: string;
 }
 
@@ -52,7 +52,7 @@ export interface ShownSection {
  */
 export interface PromptSection {
   readonly name: string;
-  readonly place: SectionPlace;
+  readonly place: SectionPosition;
   /** Returns the text. Null or an empty text: there is nothing to show. */
   read(call: SectionCall): Promise<string | SectionText | null> | string | SectionText | null;
   /**

@@ -4,7 +4,7 @@ import type { Continuation } from "./ended.ts";
 import type { ErrorData } from "./errors.ts";
 import type { AgentEventType, EventPayloads } from "./event.ts";
 import type { GuardrailDecision } from "./guardrail-decision.ts";
-import type { Hireable } from "./hireable.ts";
+import type { AgentSpec } from "./agent-spec.ts";
 import type { AgentId, EntryId, MessageId, RunId, TopicId } from "./ids.ts";
 import type { Input } from "./input.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -27,7 +27,7 @@ export interface ChildHandle<Output = Json> {
   /**
    * The message that the child was spawned with. Null: none. An `ask` with the same content only waits for its reply.
    */
-  readonly boot: MessageId | null;
+  readonly firstMessage: MessageId | null;
 }
 
 /** Options of a spawn. */
@@ -231,7 +231,7 @@ export interface RunContext {
    * Runs the guardrails at the beginning of a turn, on input for the model, or on its answer. Null if none applies.
    * `agent()` calls it; custom agents may. @throws GuardrailHalt
    */
-  guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
+  checkGuardrails(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null;
   /**
    * Runs the extensions' handlers that may change the text of an input, in a step of its own. Null if there are none.
    * `agent()` calls it; custom agents may.
@@ -252,7 +252,7 @@ export interface RunContext {
 
   /** Spawns a child and does not wait. @throws BudgetExhaustedError when no slot is available. */
   spawn<Output, Task extends Input = Input>(
-    agent: Hireable<Output, Task>,
+    agent: AgentSpec<Output, Task>,
     task: NoInfer<Task> | null,
     options?: SpawnOptions,
   ): Promise<ChildHandle<Output>>;
@@ -269,13 +269,13 @@ export interface RunContext {
   ): Promise<JoinOutcome<Output>>;
   /** Sends a question and waits for its reply. With an agent: spawns it first. */
   ask<Output, Task extends Input = Input>(
-    target: Hireable<Output, Task> | ChildHandle<Output>,
+    target: AgentSpec<Output, Task> | ChildHandle<Output>,
     input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskOutcome<Output>>;
   /** Sends a question and returns the reply. @throws AskFailedError on any other outcome. */
   askOrThrow<Output, Task extends Input = Input>(
-    target: Hireable<Output, Task> | ChildHandle<Output>,
+    target: AgentSpec<Output, Task> | ChildHandle<Output>,
     input: NoInfer<Task>,
     options: AskOptions,
   ): Promise<AskReply<Output>>;

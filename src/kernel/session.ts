@@ -75,7 +75,7 @@ export const SessionEntry = {
     const labels = Labels.decode(said["labels"]);
     const told = decodeReport(said["told"]);
     const tokens = said["tokens"];
-    return { ...(labels && { labels }), ...(told && { told }), ...(isCount(tokens) && { tokens }) };
+    return { ...(labels && { labels }), ...(told && { told }), ...(isEntryCount(tokens) && { tokens }) };
   },
 } as const;
 
@@ -85,12 +85,12 @@ type EntryDetails = Pick<EntryBase, "labels" | "told" | "tokens">;
 function decodeReport(value: Json | undefined): ReportedPrompt | null {
   if (!isJsonObject(value)) return null;
   const { hash, messages, usage } = value;
-  if (typeof hash !== "string" || !isCount(messages) || !isJsonObject(usage)) return null;
+  if (typeof hash !== "string" || !isEntryCount(messages) || !isJsonObject(usage)) return null;
   const { input, output, cachedInput, cacheWrite } = usage;
-  if (!isCount(input) || !isCount(output)) return null;
+  if (!isEntryCount(input) || !isEntryCount(output)) return null;
   if (
-    (cachedInput !== undefined && !isCount(cachedInput)) ||
-    (cacheWrite !== undefined && !isCount(cacheWrite))
+    (cachedInput !== undefined && !isEntryCount(cachedInput)) ||
+    (cacheWrite !== undefined && !isEntryCount(cacheWrite))
   )
     return null;
   const reported: Usage = {
@@ -102,7 +102,7 @@ function decodeReport(value: Json | undefined): ReportedPrompt | null {
   return Usage.isSane(reported) ? { hash, messages, usage: reported } : null;
 }
 
-function isCount(value: Json | undefined): value is number {
+function isEntryCount(value: Json | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 

@@ -88,16 +88,16 @@ export const StepManifest = {
    * @throws TypeError that names the field; the message holds no value of the manifest.
    */
   decode: (raw: Json): StepManifest => {
-    const given = closed("a manifest", raw, manifestFields);
+    const given = closeManifest("a manifest", raw, manifestFields);
     const { price, finish, session, base, ...rest } = given;
     return {
       kind: oneOf("kind", kinds, rest["kind"]),
-      name: textOf("name", rest["name"]),
-      attempts: listOf("attempts", rest["attempts"]).map(attemptOf),
-      prompt: listOf("prompt", rest["prompt"]).map(partOf),
-      promptHash: textOf("promptHash", rest["promptHash"]),
-      answer: listOf("answer", rest["answer"]).map(partOf),
-      decisions: listOf("decisions", rest["decisions"]).map(decisionOf),
+      name: readManifestText("name", rest["name"]),
+      attempts: readManifestList("attempts", rest["attempts"]).map(attemptOf),
+      prompt: readManifestList("prompt", rest["prompt"]).map(readPart),
+      promptHash: readManifestText("promptHash", rest["promptHash"]),
+      answer: readManifestList("answer", rest["answer"]).map(readPart),
+      decisions: readManifestList("decisions", rest["decisions"]).map(decisionOf),
       ...(price !== undefined && { price: priceOf(price) }),
       ...(finish !== undefined && { finish: oneOf("finish", finishes, finish) }),
       ...(session !== undefined && { session: sessionOf(session) }),
@@ -121,7 +121,7 @@ const manifestFields = [
 ];
 
 function attemptOf(raw: Json): StepAttempt {
-  const { attempt, at, ms, usage, error } = closed("attempts", raw, [
+  const { attempt, at, ms, usage, error } = closeManifest("attempts", raw, [
     "attempt",
     "at",
     "ms",
@@ -129,7 +129,7 @@ function attemptOf(raw: Json): StepAttempt {
     "error",
   ]);
   return {
-    attempt: AttemptId.of(textOf("attempts.attempt", attempt)),
+    attempt: AttemptId.of(readManifestText("attempts.attempt", attempt)),
     at: countOf("attempts.at", at),
     ms: countOf("attempts.ms", ms),
     ...(usage !== undefined && { usage: usage === null ? null : usageOf(usage) }),
@@ -138,7 +138,7 @@ function attemptOf(raw: Json): StepAttempt {
 }
 
 function usageOf(raw: Json): Usage {
-  const given = closed("usage", raw, ["input", "output", "cachedInput", "cacheWrite"]);
+  const given = closeManifest("usage", raw, ["input", "output", "cachedInput", "cacheWrite"]);
   for (const value of Object.values(given)) countOf("usage", value);
   countOf("usage.input", given["input"]);
   countOf("usage.output", given["output"]);
@@ -146,14 +146,14 @@ function usageOf(raw: Json): Usage {
 }
 
 function errorOf(raw: Json): ErrorData {
-  if (!isJsonObject(raw) || typeof raw["code"] !== "string") throw unreadable("error");
+  if (!isJsonObject(raw) || typeof raw["code"] !== "string") throw createUnreadableError("error");
   return Json.as(raw);
 }
 
 function priceOf(raw: Json): Price {
   const { tiers = [], ...rates } = isJsonObject(raw) ? raw : {};
   const isPrice = hasNumbersOnly(rates) && Array.isArray(tiers) && tiers.every(hasNumbersOnly);
-  if (!isPrice || Price.fault(Json.as(raw)) !== null) throw unreadable("price");
+  if (!isPrice || Price.fault(Json.as(raw)) !== null) throw createUnreadableError("price");
   return Json.as(raw);
 }
 
@@ -161,78 +161,84 @@ const hasNumbersOnly = (raw: Json): boolean =>
   isJsonObject(raw) && Object.values(raw).every((value) => typeof value === "number");
 
 function sessionOf(raw: Json): SessionKey {
-  const { id, userId } = closed("session", raw, ["id", "userId"]);
+  const { id, userId } = closeManifest("session", raw, ["id", "userId"]);
   return {
-    id: SessionId.of(textOf("session.id", id)),
-    userId: userId === null ? null : UserId.of(textOf("session.userId", userId)),
+    id: SessionId.of(readManifestText("session.id", id)),
+    userId: userId === null ? null : UserId.of(readManifestText("session.userId", userId)),
   };
 }
 
 function baseOf(raw: Json): NonNullable<StepManifest["base"]> {
-  const { step, attempt, parts } = closed("base", raw, ["step", "attempt", "parts"]);
+  const { step, attempt, parts } = closeManifest("base", raw, ["step", "attempt", "parts"]);
   return {
-    step: StepId.parse(textOf("base.step", step)),
-    attempt: AttemptId.of(textOf("base.attempt", attempt)),
+    step: StepId.parse(readManifestText("base.step", step)),
+    attempt: AttemptId.of(readManifestText("base.attempt", attempt)),
     parts: countOf("base.parts", parts),
   };
 }
 
-function partOf(raw: Json): ManifestPart {
+function readPart(raw: Json): ManifestPart {
   const fields = ["role", "hash", "size", "tokens", "entry", "notStored", "from", "labels"];
-  const { role, hash, size, tokens, entry, notStored, from, labels } = closed("a part", raw, fields);
+  const { role, hash, size, tokens, entry, notStored, from, labels } = closeManifest("a part", raw, fields);
   return {
     role: oneOf("role", roles, role),
-    hash: textOf("hash", hash),
+    hash: readManifestText("hash", hash),
     size: countOf("size", size),
     tokens: countOf("tokens", tokens),
-    ...(entry !== undefined && { entry: EntryId.of(textOf("entry", entry)) }),
+    ...(entry !== undefined && { entry: EntryId.of(readManifestText("entry", entry)) }),
     ...(notStored !== undefined && { notStored: oneOf("notStored", whyNotStored, notStored) }),
     ...(from !== undefined && { from: senderOf(from) }),
-    ...(labels !== undefined && { labels: labelsOf(labels) }),
+    ...(labels !== undefined && { labels: readLabels(labels) }),
   };
 }
 
 function senderOf(raw: Json): NonNullable<ManifestPart["from"]> {
-  const { kind, name } = closed("from", raw, ["kind", "name"]);
-  return { kind: oneOf("from.kind", inputKinds, kind), name: textOf("from.name", name) };
+  const { kind, name } = closeManifest("from", raw, ["kind", "name"]);
+  return { kind: oneOf("from.kind", inputKinds, kind), name: readManifestText("from.name", name) };
 }
 
-function labelsOf(raw: Json): NonNullable<ManifestPart["labels"]> {
+function readLabels(raw: Json): NonNullable<ManifestPart["labels"]> {
   const labels = Labels.decode(raw);
-  if (!labels) throw unreadable("labels");
+  if (!labels) throw createUnreadableError("labels");
   return { untrusted: labels.untrusted, private: labels.private };
 }
 
 const whyNotStored = ["ephemeral", "retention", "too-large"] as const;
 
 function decisionOf(raw: Json): StepDecision {
-  const { by, layer, decision, reason } = closed("decisions", raw, ["by", "layer", "decision", "reason"]);
+  const { by, layer, decision, reason } = closeManifest("decisions", raw, [
+    "by",
+    "layer",
+    "decision",
+    "reason",
+  ]);
   return {
-    by: textOf("decisions.by", by),
+    by: readManifestText("decisions.by", by),
     layer: oneOf("decisions.layer", layers, layer),
-    decision: textOf("decisions.decision", decision),
-    ...(reason !== undefined && { reason: textOf("decisions.reason", reason) }),
+    decision: readManifestText("decisions.decision", decision),
+    ...(reason !== undefined && { reason: readManifestText("decisions.reason", reason) }),
   };
 }
 
 /** Returns an object that has only these fields. @throws TypeError otherwise. */
-function closed(what: string, raw: Json, known: readonly string[]): JsonObject {
-  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name))) throw unreadable(what);
+function closeManifest(what: string, raw: Json, known: readonly string[]): JsonObject {
+  if (!isJsonObject(raw) || Object.keys(raw).some((name) => !known.includes(name)))
+    throw createUnreadableError(what);
   return raw;
 }
 
-function listOf(field: string, value: Json | undefined): readonly Json[] {
-  if (!Array.isArray(value)) throw unreadable(field);
+function readManifestList(field: string, value: Json | undefined): readonly Json[] {
+  if (!Array.isArray(value)) throw createUnreadableError(field);
   return value;
 }
 
-function textOf(field: string, value: Json | undefined): string {
-  if (typeof value !== "string") throw unreadable(field);
+function readManifestText(field: string, value: Json | undefined): string {
+  if (typeof value !== "string") throw createUnreadableError(field);
   return value;
 }
 
 function countOf(field: string, value: Json | undefined): number {
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) throw unreadable(field);
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) throw createUnreadableError(field);
   return value;
 }
 
@@ -242,8 +248,9 @@ function oneOf<Value extends string>(
   given: Json | undefined,
 ): Value {
   const found = values.find((value) => value === given);
-  if (found === undefined) throw unreadable(field);
+  if (found === undefined) throw createUnreadableError(field);
   return found;
 }
 
-const unreadable = (field: string): TypeError => new TypeError(`the manifest is not readable: ${field}`);
+const createUnreadableError = (field: string): TypeError =>
+  new TypeError(`the manifest is not readable: ${field}`);

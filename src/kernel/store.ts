@@ -14,7 +14,7 @@ import type {
   UserId,
 } from "./ids.ts";
 import type { Json } from "./json.ts";
-import type { LimitWish } from "./limit.ts";
+import type { RateRequest } from "./limit.ts";
 import type { VectorStore } from "./embedder.ts";
 import type { MemoryStore } from "./memory.ts";
 import type { Micros } from "./money.ts";
@@ -117,7 +117,7 @@ export interface EventStore {
     partition: Partition,
     tree: TreeId,
     events: readonly NumberedEvent[],
-    isFleeting?: (event: NumberedEvent) => boolean,
+    isErasable?: (event: NumberedEvent) => boolean,
   ): Promise<void>;
   /** Replaces events with the same sequence by lasting ones. Notifies no subscriber. */
   rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
@@ -406,7 +406,7 @@ export interface LimitStore {
   take(
     partition: Partition,
     key: string,
-    request: { readonly wish: LimitWish; readonly now: number },
+    request: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number>;
   /** Books the difference to the real usage: positive amounts take more, negative ones give back. */
   correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void>;
@@ -431,7 +431,7 @@ export interface ApiKeyStore {
  */
 export interface Store extends AsyncDisposable {
   /** Whether the data outlives this process and is shared with other processes. */
-  readonly lasts: boolean;
+  readonly durable: boolean;
   readonly runs: RunStore;
   readonly events: EventStore;
   readonly sessions: SessionStore;

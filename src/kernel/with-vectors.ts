@@ -9,7 +9,7 @@ import type { Store } from "./store.ts";
 export function withVectors(store: Store, vectors: VectorStore): Store {
   const { sessions } = store;
   return {
-    lasts: store.lasts,
+    durable: store.durable,
     runs: store.runs,
     events: store.events,
     approvals: store.approvals,

@@ -14,11 +14,11 @@ import type {
   Usage,
 } from "#kernel";
 import type { Amounts } from "./money/amounts.ts";
-import type { Ask } from "./money/ask.ts";
+import type { ReservationRequest } from "./money/reservation-request.ts";
 import type { Block, LedgerState, Phase } from "./state.ts";
 
 /** The outcome of a command. Records that did not change keep their identity, the state included. */
-export interface Decided<Decision> {
+export interface DecisionResult<Decision> {
   readonly state: LedgerState;
   readonly decision: Decision;
   /** In the order of their causes. */
@@ -48,7 +48,7 @@ export interface RunAt {
 }
 
 /** The slot state of a run after the command. */
-export interface Standing {
+export interface SlotState {
   readonly phase: Phase | "ended";
 }
 
@@ -107,7 +107,7 @@ export interface Adopt {
 }
 
 /** The totals of an ended run, including its descendants. */
-export interface Closing {
+export interface ReleaseResult {
   readonly usage: Usage;
   readonly settled: Amounts;
   readonly inDoubt: Amounts;
@@ -121,7 +121,7 @@ export interface Begin {
   /** The execution that makes the call. */
   readonly epoch: Epoch;
   /** Null: a tool call. */
-  readonly ask: Ask | null;
+  readonly ask: ReservationRequest | null;
   /**
    * Whether a tool call may proceed although an earlier attempt is open: after any, after none, or only after this
    * attempt.
@@ -185,7 +185,7 @@ export interface Settle {
 }
 
 /** The amounts that a settlement booked. */
-export interface Booked extends Amounts {
+export interface BookedAmounts extends Amounts {
   /** Whether the call is booked at its ceiling because its usage is unknown. */
   readonly inDoubt: boolean;
 }
@@ -197,7 +197,7 @@ export interface Reconcile {
 }
 
 /** The amounts and the run of a reconciliation. */
-export interface Reconciled extends Booked {
+export interface ReconciledAmounts extends BookedAmounts {
   readonly run: RunId;
 }
 
@@ -210,7 +210,7 @@ export interface TopUp {
 }
 
 /** The used part of a lease that is closed, or reduced to that part. */
-export interface Closed {
+export interface ClosedLease {
   readonly leasedAt: number;
   readonly used: Amounts;
 }

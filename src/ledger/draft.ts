@@ -1,7 +1,7 @@
 import type { AttemptId, RunId } from "#kernel";
 import type { Doubt, RunAccount } from "./money/account.ts";
-import type { Decided, LedgerEffect } from "./command.ts";
-import { countSlot, holds, isInLine } from "./slots/count.ts";
+import type { DecisionResult, LedgerEffect } from "./command.ts";
+import { countSlot, holdsSlot, isInLine } from "./slots/count.ts";
 import { enterLine, leaveLine } from "./slots/line.ts";
 import type { Holder, LedgerState, Queued, RowNames, Slot, TreeState } from "./state.ts";
 import { entries, Table } from "./table.ts";
@@ -41,7 +41,7 @@ export class Draft {
   /** Returns the runs that hold a slot. Reads no slots. */
   holders(): readonly Holder[] {
     const known = entries(this.slots.rows).flatMap(([run, slot]) =>
-      holds(slot) ? [{ run, priority: slot.priority, order: slot.order }] : [],
+      holdsSlot(slot) ? [{ run, priority: slot.priority, order: slot.order }] : [],
     );
     const others = this.#from.source?.holders().filter(({ run }) => !this.slots.isKnown(run)) ?? [];
     return [...known, ...others];
@@ -83,7 +83,7 @@ export class Draft {
     };
   }
 
-  decided<Decision>(decision: Decision): Decided<Decision> {
+  decided<Decision>(decision: Decision): DecisionResult<Decision> {
     return { state: this.state, decision, effects: this.effects };
   }
 
@@ -91,7 +91,7 @@ export class Draft {
    * Returns the decision for a command about one run, without the effect that the run got its slot: the decision
    * reports it.
    */
-  answered<Decision>(run: RunId, decision: Decision): Decided<Decision> {
+  answered<Decision>(run: RunId, decision: Decision): DecisionResult<Decision> {
     const effects = this.effects.filter(
       (effect) => !((effect.kind === "launch" || effect.kind === "resume") && effect.run === run),
     );

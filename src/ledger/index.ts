@@ -1,30 +1,30 @@
 export type { Account, Doubt, RunAccount } from "./money/account.ts";
 export type { Amounts } from "./money/amounts.ts";
-export type { Ask } from "./money/ask.ts";
+export type { ReservationRequest } from "./money/reservation-request.ts";
 export type { BudgetPeriod } from "./money/budget-window.ts";
 export type {
   Admission,
   Admit,
   Begin,
-  Booked,
-  Closed,
-  Decided,
+  BookedAmounts,
+  ClosedLease,
+  DecisionResult,
   Gate,
   LedgerEffect,
   RunAt,
   WokenCall,
 } from "./command.ts";
-export type { Denial, Fit } from "./money/fit.ts";
+export type { Denial, Grant } from "./money/fit.ts";
 export { type CommandKind, Ledger, type LedgerCommand, type LedgerDecision } from "./ledger.ts";
 export { ExecutionTracker } from "./money/execution-tracker.ts";
-export { Joint, type JointCall, type JointDecided } from "./money/joint.ts";
+export { SharedReservation, type SharedCall, type SharedDecision } from "./money/shared-reservation.ts";
 export { SpawnTracker } from "./slots/spawn-tracker.ts";
 export {
   type BudgetAccount,
   type BudgetLimits,
   type Draw,
-  type Drawn,
-  type Lent,
+  type DrawResult,
+  type LeaseGrant,
   type Loan,
   TenantLedger,
   type TenantState,

@@ -16,65 +16,65 @@ import { Account } from "./money/account.ts";
 import { admit } from "./slots/admit.ts";
 import { adopt } from "./slots/adopt.ts";
 import { begin } from "./money/begin.ts";
-import { cancel } from "./slots/cancel.ts";
+import { cancelSlots } from "./slots/cancel.ts";
 import type {
   Admission,
   Admit,
   Adopt,
   Begin,
-  Booked,
+  BookedAmounts,
   Cancel,
-  Closed,
-  Closing,
-  Decided,
+  ClosedLease,
+  ReleaseResult,
+  DecisionResult,
   DecideWaiting,
   Expire,
   Gate,
   Reconcile,
-  Reconciled,
+  ReconciledAmounts,
   Reprioritize,
   RunAt,
   Settle,
-  Standing,
+  SlotState,
   TopUp,
   Wait,
   WokenCall,
 } from "./command.ts";
 import { topUp } from "./money/fund.ts";
-import { holds } from "./slots/count.ts";
-import { pause, resume } from "./slots/hold.ts";
-import { giveBack, lend, noLease, shrink } from "./money/lease.ts";
-import { path } from "./slots/lineage.ts";
+import { holdsSlot } from "./slots/count.ts";
+import { pauseSlots, resumeSlots } from "./slots/hold.ts";
+import { returnQuota, grantQuota, noLease, shrink } from "./money/lease.ts";
+import { path } from "./slots/ancestry.ts";
 import { open } from "./open.ts";
-import { release } from "./slots/release.ts";
+import { releaseSlot } from "./slots/release.ts";
 import { reprioritize } from "./slots/reprioritize.ts";
 import { reconcile, settle } from "./money/settle.ts";
 import type { LedgerState } from "./state.ts";
-import type { Lent } from "./money/tenant.ts";
-import { wait, wake, yieldSlot } from "./slots/wait.ts";
+import type { LeaseGrant } from "./money/tenant.ts";
+import { waitInSlot, wake, yieldSlot } from "./slots/wait.ts";
 import { decideWaiting, expire } from "./money/waiting.ts";
 
 /** The argument and the decision of each command. */
 interface Rules {
   readonly admit: { readonly takes: Admit; readonly decides: Admission };
-  readonly wait: { readonly takes: Wait; readonly decides: Standing };
-  readonly wake: { readonly takes: RunAt; readonly decides: Standing };
-  readonly yield: { readonly takes: RunAt; readonly decides: Standing };
-  readonly release: { readonly takes: RunAt; readonly decides: Closing };
+  readonly wait: { readonly takes: Wait; readonly decides: SlotState };
+  readonly wake: { readonly takes: RunAt; readonly decides: SlotState };
+  readonly yield: { readonly takes: RunAt; readonly decides: SlotState };
+  readonly release: { readonly takes: RunAt; readonly decides: ReleaseResult };
   readonly pause: { readonly takes: RunAt; readonly decides: readonly RunId[] };
   readonly resume: { readonly takes: RunAt; readonly decides: readonly RunId[] };
-  readonly reprioritize: { readonly takes: Reprioritize; readonly decides: Standing };
+  readonly reprioritize: { readonly takes: Reprioritize; readonly decides: SlotState };
   readonly cancel: { readonly takes: Cancel; readonly decides: readonly RunId[] };
   readonly adopt: { readonly takes: Adopt; readonly decides: boolean };
   readonly begin: { readonly takes: Begin; readonly decides: Gate };
-  readonly settle: { readonly takes: Settle; readonly decides: Booked | null };
-  readonly reconcile: { readonly takes: Reconcile; readonly decides: Reconciled | null };
+  readonly settle: { readonly takes: Settle; readonly decides: BookedAmounts | null };
+  readonly reconcile: { readonly takes: Reconcile; readonly decides: ReconciledAmounts | null };
   readonly decideWaiting: { readonly takes: DecideWaiting; readonly decides: readonly WokenCall[] };
   readonly expire: { readonly takes: Expire; readonly decides: null };
   readonly topUp: { readonly takes: TopUp; readonly decides: boolean };
-  readonly lend: { readonly takes: Lent; readonly decides: null };
-  readonly giveBack: { readonly takes: object; readonly decides: Closed | null };
-  readonly shrink: { readonly takes: object; readonly decides: Closed | null };
+  readonly lend: { readonly takes: LeaseGrant; readonly decides: null };
+  readonly giveBack: { readonly takes: object; readonly decides: ClosedLease | null };
+  readonly shrink: { readonly takes: object; readonly decides: ClosedLease | null };
 }
 
 /** The name of a command. */
@@ -90,14 +90,14 @@ export type LedgerDecision<Kind extends CommandKind = CommandKind> = Rules[Kind]
 
 const commands = {
   admit,
-  wait,
+  wait: waitInSlot,
   wake,
   yield: yieldSlot,
-  release,
-  pause,
-  resume,
+  release: releaseSlot,
+  pause: pauseSlots,
+  resume: resumeSlots,
   reprioritize,
-  cancel,
+  cancel: cancelSlots,
   adopt,
   begin,
   settle,
@@ -105,8 +105,8 @@ const commands = {
   decideWaiting,
   expire,
   topUp,
-  lend,
-  giveBack,
+  lend: grantQuota,
+  giveBack: returnQuota,
   shrink,
 } as const;
 
@@ -114,14 +114,14 @@ const rules: {
   readonly [Name in CommandKind]: (
     state: LedgerState,
     command: LedgerCommand<Name>,
-  ) => Decided<LedgerDecision<Name>>;
+  ) => DecisionResult<LedgerDecision<Name>>;
 } = commands;
 
 /** Executes any command, by its `kind`. */
-function decide<Kind extends CommandKind>(
+function decideCommand<Kind extends CommandKind>(
   state: LedgerState,
   command: LedgerCommand<Kind>,
-): Decided<LedgerDecision<Kind>> {
+): DecisionResult<LedgerDecision<Kind>> {
   return rules[command.kind](state, command);
 }
 
@@ -129,9 +129,9 @@ function decide<Kind extends CommandKind>(
 export const Ledger = {
   open,
   ...commands,
-  decide,
+  decide: decideCommand,
   path,
-  holds,
+  holds: holdsSlot,
   /** Returns the account that a run begins with. */
   account: Account.ofRun,
   spend: Account.spend,

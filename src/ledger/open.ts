@@ -17,9 +17,9 @@ export function open({
   ageingMs,
   at,
 }: Open): LedgerState {
-  const allowedMs = least(deadlineMs(treeBudget), deadlineMs(rootBudget));
+  const allowedMs = minLimit(deadlineMs(treeBudget), deadlineMs(rootBudget));
   const account = Account.ofRun(rootBudget);
-  const maxTurns = least(treeBudget.maxTurns ?? null, account.maxTurns);
+  const maxTurns = minLimit(treeBudget.maxTurns ?? null, account.maxTurns);
   return {
     tree: {
       root,
@@ -68,7 +68,7 @@ export function deadlineMs({ deadlineS }: ExecutionBudget): number | null {
   return deadlineS === undefined ? null : deadlineS * 1000;
 }
 
-function least(a: number | null, b: number | null): number | null {
+function minLimit(a: number | null, b: number | null): number | null {
   const smaller = Math.min(a ?? Infinity, b ?? Infinity);
   return smaller === Infinity ? null : smaller;
 }

@@ -37,7 +37,7 @@ interface LimitedCall {
 }
 
 /** A tool, as a server lists it. */
-interface Listed {
+interface ToolListing {
   /** Null where two have one name. */
   readonly hash: string | null;
   /** Whether a server of the older revision runs it as a task if it is asked to. */
@@ -45,7 +45,7 @@ interface Listed {
 }
 
 interface Session extends OpenClient {
-  list: Promise<ReadonlyMap<string, Listed>> | null;
+  list: Promise<ReadonlyMap<string, ToolListing>> | null;
   listedAt: number;
 }
 
@@ -105,7 +105,7 @@ export class Connection {
     await session?.client.close().catch(() => undefined);
   }
 
-  async #listed(tool: string, { signal }: LimitedCall): Promise<Listed | undefined> {
+  async #listed(tool: string, { signal }: LimitedCall): Promise<ToolListing | undefined> {
     const session = await rejectOnAbort(this.#connect(), signal);
     return (await rejectOnAbort(this.#list(session), signal)).get(tool);
   }
@@ -141,7 +141,7 @@ export class Connection {
   }
 
   /** Lists the tools once for all concurrent calls. */
-  #list(session: Session): Promise<ReadonlyMap<string, Listed>> {
+  #list(session: Session): Promise<ReadonlyMap<string, ToolListing>> {
     const now = performance.now();
     if (session.list && now - session.listedAt < listAgeMs) return session.list;
     session.listedAt = now;
@@ -174,10 +174,10 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const shorten = (text: string): string => (text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text);
 
-async function readList(client: Client, timeout: number): Promise<ReadonlyMap<string, Listed>> {
+async function readList(client: Client, timeout: number): Promise<ReadonlyMap<string, ToolListing>> {
   const { tools } = await client.listTools(undefined, { timeout, cacheMode: "bypass" });
   const takesTasks = client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined;
-  const listed = new Map<string, Listed>();
+  const listed = new Map<string, ToolListing>();
   for (const tool of tools) {
     const support = tool.execution?.taskSupport;
     const isTask = takesTasks && (support === "required" || support === "optional");

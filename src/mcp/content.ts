@@ -4,7 +4,7 @@ import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type Sho
 const limits = { maxDepth: 64, maxKeys: 10_000 };
 
 /** Converts the result of a call into the form shown to the model. Structured content is kept for code. */
-export function toShown(result: unknown): ShownValue {
+export function toShownMcpResult(result: unknown): ShownValue {
   const excess = findExcess(result, limits);
   if (excess)
     return ToolResult.show([ContentBlock.text(`the result is too large: ${excess} is ${limits[excess]}`)], {
@@ -13,19 +13,22 @@ export function toShown(result: unknown): ShownValue {
   const given = Json.of(result);
   const fields: JsonObject = isJsonObject(given) ? given : {};
   const { content, structuredContent, isError } = fields;
-  const blocks = Array.isArray(content) ? content.map(toBlock) : [];
+  const blocks = Array.isArray(content) ? content.map(toMcpBlock) : [];
   const shown =
     blocks.length === 0 && structuredContent !== undefined
       ? [ContentBlock.text(JSON.stringify(structuredContent))]
       : blocks;
-  return ToolResult.show(shown, { value: structuredContent ?? textOf(blocks), isError: isError === true });
+  return ToolResult.show(shown, {
+    value: structuredContent ?? joinTextBlocks(blocks),
+    isError: isError === true,
+  });
 }
 
-const textOf = (blocks: readonly ContentBlock[]): string =>
+const joinTextBlocks = (blocks: readonly ContentBlock[]): string =>
   blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 
 /** Converts one block of MCP content. */
-export function toBlock(given: Json): ContentBlock {
+export function toMcpBlock(given: Json): ContentBlock {
   const block: JsonObject = isJsonObject(given) ? given : {};
   const { type, text, data, mimeType, resource, uri } = block;
   if (type === "text" && typeof text === "string") return ContentBlock.text(text);

@@ -54,7 +54,7 @@ interface OpenQuestion {
 }
 
 /** The part of a call's state that its questions need. */
-export interface Answering {
+export interface AnswerProgress {
   /** The questions that have no answer yet. The first one is asked. */
   readonly open: readonly OpenQuestion[];
   /** The answers so far. */
@@ -66,7 +66,7 @@ export async function beginAnswers(
   requests: JsonObject,
   settings: CallSettings,
   { llm }: Pick<EffectCall, "llm">,
-): Promise<Answering> {
+): Promise<AnswerProgress> {
   const { open, samples, declined } = sortRequests(requests, settings);
   const responses: InputResponses = {};
   for (const key of declined) responses[key] = { action: "decline" };
@@ -77,7 +77,7 @@ export async function beginAnswers(
 
 /** Ends the execution with the next question; null: there is none. */
 export function askNext(
-  state: Answering,
+  state: AnswerProgress,
   options?: Parameters<typeof ToolResult.ask>[2],
 ): ReturnType<typeof ToolResult.ask> | null {
   const [next] = state.open;
@@ -85,7 +85,7 @@ export function askNext(
 }
 
 /** Returns the state that the last execution has left, with the answer to its question. */
-export function takeAnswer<State extends Answering>(state: State, answer: ToolAnswer | null): State {
+export function takeAnswer<State extends AnswerProgress>(state: State, answer: ToolAnswer | null): State {
   const [asked, ...rest] = state.open;
   const given = asked && answer ? { [asked.key]: toElicitAnswer(answer) } : {};
   return { ...state, open: rest, responses: { ...state.responses, ...given } };

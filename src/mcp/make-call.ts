@@ -2,8 +2,14 @@ import type { CallToolRequest } from "@modelcontextprotocol/client";
 import { ContentBlock, isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
 import type { CallSettings } from "./call-settings.ts";
 import { McpCallError, type Connection } from "./connection.ts";
-import { toShown } from "./content.ts";
-import { askNext, beginAnswers, readInputRequired, takeAnswer, type Answering } from "./input-requests.ts";
+import { toShownMcpResult } from "./content.ts";
+import {
+  askNext,
+  beginAnswers,
+  readInputRequired,
+  takeAnswer,
+  type AnswerProgress,
+} from "./input-requests.ts";
 import type { McpPin } from "./pins.ts";
 import { followTask, readTask, readTaskState, waitForTask } from "./tasks.ts";
 
@@ -11,7 +17,7 @@ import { followTask, readTask, readTaskState, waitForTask } from "./tasks.ts";
 const maxRounds = 5;
 
 /** The state between two executions of a call that needs input. */
-interface CallState extends Answering {
+interface CallState extends AnswerProgress {
   readonly requestState: string | null;
 }
 
@@ -39,12 +45,12 @@ export async function callPinned(
   const next = known && askNext(known);
   if (next) return next;
   return asResult(call.signal, async () => {
-    const problem = await findProblem(connection, { settings, pin }, limited);
+    const problem = await findCallProblem(connection, { settings, pin }, limited);
     if (problem !== null) {
       settings.onProblem(problem);
       throw new McpCallError(problem);
     }
-    return goOn(connection, settings, { pin, input, call, known });
+    return continueCall(connection, settings, { pin, input, call, known });
   });
 }
 
@@ -58,7 +64,7 @@ export async function asResult(signal: AbortSignal, body: () => Promise<unknown>
   }
 }
 
-async function findProblem(
+async function findCallProblem(
   connection: Connection,
   { settings: { server }, pin }: { readonly settings: CallSettings; readonly pin: McpPin },
   limited: { readonly signal: AbortSignal; readonly timeoutMs: number },
@@ -75,7 +81,7 @@ async function findProblem(
 }
 
 /** Makes the call, with the user's answers if it requested input. */
-async function goOn(
+async function continueCall(
   connection: Connection,
   settings: CallSettings,
   { known: first, ...made }: PinnedCall & { readonly known: CallState | null },
@@ -87,7 +93,7 @@ async function goOn(
     const task = readTask(result);
     if (task) return waitForTask(task, settings);
     const needed = readInputRequired(result);
-    if (!needed) return toShown(result);
+    if (!needed) return toShownMcpResult(result);
     known = { requestState: needed.state, ...(await beginAnswers(needed.requests, settings, call)) };
     const next = askNext(known);
     if (next) return next;

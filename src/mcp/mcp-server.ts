@@ -68,7 +68,7 @@ function createServer({ sdk, call, options, onFault }: RequestDeps, era: "legacy
     { name, version: "1.0.0" },
     { capabilities: { tools: {}, ...(tasks && { extensions }) } },
   );
-  const waitS = Math.min(longestS, call.answerS * 0.8);
+  const waitS = Math.min(longestS, (call.requestTimeoutMs / 1000) * 0.8);
   const deps: ToolDeps = { sdk, server, call, agents, waitS, tasks };
   for (const agent of agents) addAgent(deps, agent);
   addRunTools(deps);
@@ -101,7 +101,7 @@ function addAgent({ sdk, server, call, waitS, tasks }: ToolDeps, agent: Agent): 
         const run = await call.start(agent, given, TreeId.of(randomUUID()));
         const result = await call.wait(run, waitS);
         if (result) return toAnswer(run, result);
-        return tasks?.isTaken(context) ? tasks.answer(run, context) : describe(call, run);
+        return tasks?.isTaken(context) ? tasks.answer(run, context) : describeRun(call, run);
       }),
   );
 }
@@ -158,11 +158,11 @@ interface AnswerInput extends MountedDecision {
 /** Waits for the end of a tree. One that goes on, or asks, is described. */
 async function waitFor({ call, waitS }: ToolDeps, run: RunHandle): Promise<CallToolResult> {
   const result = await call.wait(run, waitS);
-  return result ? toAnswer(run, result) : describe(call, run);
+  return result ? toAnswer(run, result) : describeRun(call, run);
 }
 
 /** Describes a tree that goes on. */
-async function describe(call: MountedCall, run: RunHandle): Promise<CallToolResult> {
+async function describeRun(call: MountedCall, run: RunHandle): Promise<CallToolResult> {
   const questions = (await call.questions(run)).map(({ id, tool, why, arguments: given }) => ({
     id,
     tool,

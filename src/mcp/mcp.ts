@@ -3,7 +3,7 @@ import { Json, type EffectCall, type Extension, type Tool } from "#kernel";
 import { Connection } from "./connection.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { callPinned } from "./make-call.ts";
-import { objectSchema } from "./object-schema.ts";
+import { toStandardObjectSchema } from "./object-schema.ts";
 import { readElicitation, toFields } from "./input-requests.ts";
 import type { ElicitAnswer, ServerRequests } from "./open-client.ts";
 import { checkAddress, type McpOptions, type McpToolOptions } from "./options.ts";
@@ -38,7 +38,7 @@ export function mcp(options: McpOptions): McpExtension {
   const problems: string[] = [];
   const pins = readPins(name, options.pins).tools;
   const added = new Set<string>();
-  const settings = settingsOf(options, (problem) => {
+  const settings = toCallSettings(options, (problem) => {
     if (added.has(problem)) return;
     added.add(problem);
     options.onProblem?.(problem);
@@ -56,7 +56,7 @@ export function mcp(options: McpOptions): McpExtension {
   const taken = new Set(own.map(({ short }) => short));
   const tools = pins.flatMap((pin): readonly Tool[] => {
     if (chosen[pin.name]?.off === true) return [];
-    const problem = findProblem(name, pin, { taken, pins });
+    const problem = findPinProblem(name, pin, { taken, pins });
     if (problem === null) return [pinnedTool(connection, { options, settings, pin, active, cancels })];
     problems.push(problem);
     options.onProblem?.(problem);
@@ -76,7 +76,7 @@ export function mcp(options: McpOptions): McpExtension {
   });
 }
 
-const settingsOf = (
+const toCallSettings = (
   { name, command, timeoutS = 60, elicitation, sampling, maxSamplingTokens = 1_000 }: McpOptions,
   onProblem: (problem: string) => void,
 ): CallSettings => ({
@@ -120,7 +120,7 @@ function requestsOf(options: McpOptions, active: ReadonlySet<EffectCall>): Serve
 }
 
 /** Returns why a pinned tool is off; null: it is on. */
-function findProblem(
+function findPinProblem(
   server: string,
   { name, inputSchema }: McpPin,
   { taken, pins }: { readonly taken: ReadonlySet<string>; readonly pins: readonly McpPin[] },
@@ -168,7 +168,7 @@ function pinnedTool(connection: Connection, { options, settings, pin, active, ca
   return tool<Json>({
     name: shownName(options.name, pin.name),
     description: shown,
-    input: objectSchema(inputSchema),
+    input: toStandardObjectSchema(inputSchema),
     ...flowOf(options, options.tools?.[pin.name]),
     timeoutS: settings.timeoutMs / 1000 + 1,
     cancel: (state) => {

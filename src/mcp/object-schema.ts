@@ -2,7 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { isJsonObject, Json, type JsonObject } from "#kernel";
 
 /** A schema that shows a JSON Schema to the model and takes any object: the server checks its input itself. */
-export function objectSchema(
+export function toStandardObjectSchema(
   schema: JsonObject,
 ): StandardSchemaV1<unknown, Json> & StandardJSONSchemaV1<unknown, Json> {
   const shown = { ...schema, type: "object" };

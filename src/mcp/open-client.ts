@@ -83,7 +83,7 @@ export async function openClient(
     client.setRequestHandler("sampling/createMessage", async ({ params }) => ({ ...(await sample(params)) }));
   client.setNotificationHandler("notifications/tools/list_changed", onEvent.onListChanged);
   const transport = await createTransport(sdk, address);
-  const fault = watch(transport);
+  const fault = watchTransport(transport);
   Object.assign(client, { onclose: onEvent.onClose, onerror: fault.note });
   try {
     await client.connect(transport, { timeout });
@@ -105,7 +105,7 @@ function capabilitiesOf({ elicit, sample }: ServerRequests): ClientCapabilities 
 }
 
 /** Counts unrequested messages of a server, and disconnects a server that floods. */
-function watch(transport: Transport): {
+function watchTransport(transport: Transport): {
   readonly note: (error: Error) => void;
   readonly read: () => string | null;
 } {
@@ -158,7 +158,7 @@ async function createTransport(sdk: ClientPackage, address: McpServerAddress): P
   return new StdioClientTransport({
     command,
     args: [...args],
-    env: revealed(env),
+    env: revealSecrets(env),
     stderr: "ignore",
     maxBufferSize: maxBytes + frameBytes,
     ...(cwd !== undefined && { cwd }),
@@ -189,7 +189,7 @@ function httpTransport(sdk: ClientPackage, address: McpServerAddress, url: URL):
       }));
   return new sdk.StreamableHTTPClientTransport(url, {
     fetch: (input, init) => (isStandingStream(init) ? noStream() : checked(input, init)),
-    requestInit: { headers: revealed(headers) },
+    requestInit: { headers: revealSecrets(headers) },
     ...(provider && { authProvider: provider }),
   });
 }
@@ -201,7 +201,7 @@ const isStandingStream = (init: RequestInit | undefined): boolean =>
 
 const noStream = (): Promise<Response> => Promise.resolve(new Response(null, { status: 405 }));
 
-const revealed = (given: Readonly<Record<string, string | Secret>>): Record<string, string> =>
+const revealSecrets = (given: Readonly<Record<string, string | Secret>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   );

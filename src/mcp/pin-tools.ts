@@ -2,7 +2,7 @@ import { openClient } from "./open-client.ts";
 import { checkAddress, type McpServerAddress } from "./options.ts";
 import { pinOf, type McpPins } from "./pins.ts";
 
-const ignore = (): void => undefined;
+const ignoreProgress = (): void => undefined;
 
 /**
  * Reads the current tools of a server for approval. Calls no tool. If two tools have one name, neither is listed.
@@ -10,7 +10,11 @@ const ignore = (): void => undefined;
  */
 export async function pinTools(address: McpServerAddress): Promise<McpPins> {
   checkAddress(address);
-  const { client } = await openClient(address, {}, { onListChanged: ignore, onClose: ignore });
+  const { client } = await openClient(
+    address,
+    {},
+    { onListChanged: ignoreProgress, onClose: ignoreProgress },
+  );
   try {
     const timeout = (address.timeoutS ?? 60) * 1000;
     const { tools } = await client.listTools(undefined, { timeout, cacheMode: "bypass" });

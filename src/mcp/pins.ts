@@ -36,18 +36,18 @@ export interface ListedTool {
 export function pinOf({ name, description = "", inputSchema }: ListedTool): McpPin {
   const schema: Json = JSON.parse(JSON.stringify(inputSchema ?? {}));
   const pinned = { name, description, inputSchema: isJsonObject(schema) ? schema : {} };
-  return { ...pinned, hash: hashOf(pinned) };
+  return { ...pinned, hash: hashPin(pinned) };
 }
 
 /** Hashes name, description and schema. The order of fields does not count. */
-const hashOf = ({ name, description, inputSchema }: Omit<McpPin, "hash">): string =>
-  hash("sha256", JSON.stringify(sorted([name, description, inputSchema])));
+const hashPin = ({ name, description, inputSchema }: Omit<McpPin, "hash">): string =>
+  hash("sha256", JSON.stringify(sortFields([name, description, inputSchema])));
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortFields(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortFields);
   if (!isJsonObject(value)) return value;
   const fields = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, field]) => [name, sorted(field ?? null)]));
+  return Object.fromEntries(fields.map(([name, field]) => [name, sortFields(field ?? null)]));
 }
 
 /** Reads the pins of a server. @throws TypeError if there are none, or they are not as they were written. */
@@ -59,7 +59,7 @@ export function readPins(server: string, from: McpPins | string | URL = defaultP
       `no tools of MCP server ${server} were approved${isData ? "" : ` in ${String(from)}`}: run reeve mcp pin ${server}`,
     );
   for (const pin of pins.tools)
-    if (hashOf(pin) !== pin.hash)
+    if (hashPin(pin) !== pin.hash)
       throw new TypeError(
         `the pin of tool ${pin.name} of MCP server ${server} was edited: run reeve mcp pin ${server}`,
       );

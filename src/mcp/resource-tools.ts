@@ -3,10 +3,10 @@ import { ContentBlock, isJsonObject, Json, ToolResult, type JsonObject, type Too
 import { valueText } from "#base";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Connection } from "./connection.ts";
-import { toBlock, toResource } from "./content.ts";
+import { toMcpBlock, toResource } from "./content.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { asResult } from "./make-call.ts";
-import { objectSchema } from "./object-schema.ts";
+import { toStandardObjectSchema } from "./object-schema.ts";
 import type { ToolTerms } from "./tool-terms.ts";
 
 /** A tool that this side makes of a server's resources or prompts. */
@@ -81,7 +81,7 @@ export const promptTools = (connection: Connection, settings: CallSettings): rea
         ? Object.fromEntries(Object.entries(given).map(([key, value]) => [key, valueText(value)]))
         : {};
       const { messages } = await client.getPrompt({ name: valueText(name), arguments: filled }, options);
-      return messages.map(({ content }) => toBlock(Json.of(content)));
+      return messages.map(({ content }) => toMcpBlock(Json.of(content)));
     },
   }),
 ];
@@ -95,7 +95,7 @@ function ownTool(
     tool<Json>({
       name: `${server}_${short}`,
       description,
-      input: objectSchema(schema),
+      input: toStandardObjectSchema(schema),
       ...terms,
       timeoutS: timeoutMs / 1000 + 1,
       execute: (input, { signal }) =>

@@ -12,7 +12,7 @@ export async function sample(
   const given = Json.of(params);
   if (!isJsonObject(given)) throw new TypeError("the request for a model call has no parameters");
   const { messages, systemPrompt, maxTokens: wanted } = given;
-  const asked = Array.isArray(messages) ? messages.slice(-maxMessages).map(toMessage) : [];
+  const asked = Array.isArray(messages) ? messages.slice(-maxMessages).map(toSampleMessage) : [];
   const system = typeof systemPrompt === "string" ? [ChatMessage.system(systemPrompt)] : [];
   const most = typeof wanted === "number" && wanted > 0 ? Math.min(wanted, maxTokens) : maxTokens;
   const { message } = await llm([...system, ...asked], { maxOutputTokens: Math.floor(most) });
@@ -20,7 +20,7 @@ export async function sample(
   return { role: "assistant", model: "reeve", content: { type: "text", text }, stopReason: "endTurn" };
 }
 
-function toMessage(given: Json): ChatMessage {
+function toSampleMessage(given: Json): ChatMessage {
   const { role, content } = isJsonObject(given) ? given : {};
   const blocks: readonly Json[] = Array.isArray(content) ? content : [content ?? null];
   const text = blocks

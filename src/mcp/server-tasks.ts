@@ -92,7 +92,7 @@ export class ServerTasks {
   async #read(tree: MountedTree, context: ServerContext): Promise<JsonObject & { readonly status: string }> {
     const { run } = tree;
     const task = toTask(tree);
-    const result = await run.outcome();
+    const result = await run.resultNow();
     if (result?.status === "cancelled")
       return { ...task, status: "cancelled", statusMessage: endText(result) };
     // A call that ends with an error is completed: the protocol keeps `failed` for errors of its own.

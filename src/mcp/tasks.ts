@@ -12,8 +12,14 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Client } from "@modelcontextprotocol/client";
 import { isJsonObject, Json, ToolResult, type EffectCall, type JsonObject } from "#kernel";
 import { McpCallError, type Connection } from "./connection.ts";
-import { toShown } from "./content.ts";
-import { askNext, beginAnswers, takeAnswer, type Answering, type InputResponses } from "./input-requests.ts";
+import { toShownMcpResult } from "./content.ts";
+import {
+  askNext,
+  beginAnswers,
+  takeAnswer,
+  type AnswerProgress,
+  type InputResponses,
+} from "./input-requests.ts";
 import type { CallSettings } from "./call-settings.ts";
 import { taskKey } from "./task-result.ts";
 
@@ -40,7 +46,7 @@ export interface FollowedTask {
 }
 
 /** The state between two executions of a call that runs as a task. */
-interface TaskState extends Answering {
+interface TaskState extends AnswerProgress {
   readonly task: FollowedTask;
 }
 
@@ -89,7 +95,7 @@ export async function followTask(
     if (Object.keys(given).length > 0) await follow.update(given);
     const found = await follow.get();
     call.update({ status: found["status"] ?? null, message: found["statusMessage"] ?? null });
-    return await goOn(follow, settings, {
+    return await continueTask(follow, settings, {
       tool,
       call,
       task: { ...task, failures: 0, pollS: readPollS(found) },
@@ -103,17 +109,17 @@ export async function followTask(
   }
 }
 
-interface Found {
+interface FoundTask {
   readonly tool: string;
   readonly call: EffectCall;
   readonly task: FollowedTask;
   readonly found: JsonObject;
 }
 
-async function goOn(
+async function continueTask(
   follow: TaskRequests,
   settings: CallSettings,
-  { tool, call, task, found }: Found,
+  { tool, call, task, found }: FoundTask,
 ): Promise<unknown> {
   const { status, statusMessage, error } = found;
   if (status === "input_required") return askForInput(follow, settings, { call, task, found });
@@ -123,7 +129,7 @@ async function goOn(
   }
   if (status === "failed" && isJsonObject(error))
     throw new McpCallError(`${tool} failed: ${JSON.stringify(error["message"] ?? null)}`);
-  if (status === "completed" || status === "failed") return toShown(await follow.result(found));
+  if (status === "completed" || status === "failed") return toShownMcpResult(await follow.result(found));
   return waitForTask(task, settings);
 }
 
@@ -131,11 +137,11 @@ async function goOn(
 async function askForInput(
   follow: TaskRequests,
   settings: CallSettings,
-  { call, task, found }: Omit<Found, "tool">,
+  { call, task, found }: Omit<FoundTask, "tool">,
 ): Promise<unknown> {
   const { inputRequests } = found;
   // A server of the older revision asks in the middle of the request for the result.
-  if (!isJsonObject(inputRequests)) return toShown(await follow.result(found));
+  if (!isJsonObject(inputRequests)) return toShownMcpResult(await follow.result(found));
   const unanswered = Object.entries(inputRequests).filter(([key]) => !task.answered.includes(key));
   const state: TaskState = {
     task,

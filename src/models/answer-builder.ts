@@ -31,10 +31,10 @@ interface Draft {
 }
 
 /** A part that arrives whole. */
-type Whole = ToolCallBlock | FileBlock;
+type WholeBlock = ToolCallBlock | FileBlock;
 
 /** The reported end of an answer. */
-interface Ending {
+interface AnswerEnd {
   readonly finishReason: unknown;
   readonly usage: unknown;
   readonly providerMetadata?: unknown;
@@ -56,9 +56,9 @@ const mostFileBytes = 64_000_000;
 
 /** Puts an answer together, in the order of its parts. */
 export class AnswerBuilder {
-  readonly #content: (Draft | Whole)[] = [];
+  readonly #content: (Draft | WholeBlock)[] = [];
   readonly #open = new Map<string, Draft>();
-  #ending: Ending | undefined;
+  #ending: AnswerEnd | undefined;
   #parts = 0;
   #characters = 0;
   #fileBytes = 0;
@@ -107,7 +107,8 @@ export class AnswerBuilder {
 
   #measure(part: WirePart): void {
     this.#parts += 1;
-    this.#characters += lengthOf(part, "text") + lengthOf(part, "delta") + lengthOf(part, "input");
+    this.#characters +=
+      getFieldLength(part, "text") + getFieldLength(part, "delta") + getFieldLength(part, "input");
     if (part.type === "file") this.#fileBytes += sizeOf(wireField(part, "data"));
     if (this.#parts > mostParts) throw tooMuch(`${mostParts} parts`);
     if (this.#characters > mostCharacters) throw tooMuch(`${mostCharacters} characters`);
@@ -124,7 +125,7 @@ export class AnswerBuilder {
     if (!this.#ending) return null;
     const finishReason = reason(this.#ending.finishReason);
     if (finishReason === "interrupted") return null;
-    const message: ChatMessage = { role: "assistant", content: this.#content.flatMap(finished) };
+    const message: ChatMessage = { role: "assistant", content: this.#content.flatMap(finishPiece) };
     const providerData = this.#ending.providerMetadata;
     return {
       message,
@@ -176,7 +177,7 @@ export class AnswerBuilder {
   }
 }
 
-function lengthOf(part: WirePart, field: string): number {
+function getFieldLength(part: WirePart, field: string): number {
   const value = wireField(part, field);
   return typeof value === "string" ? value.length : 0;
 }
@@ -190,7 +191,7 @@ const tooMuch = (limit: string): ModelError =>
   new ModelError({ kind: "format", message: `the answer has more than ${limit}` });
 
 /** Empty text is left out, unless the provider needs its metadata back. */
-function finished(piece: Draft | Whole): ContentBlock[] {
+function finishPiece(piece: Draft | WholeBlock): ContentBlock[] {
   if (piece.type !== "draft") return [piece];
   const { of: type, text, providerData } = piece;
   if (text === "" && providerData === undefined) return [];

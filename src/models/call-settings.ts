@@ -52,7 +52,7 @@ export function callSettings(
   const needed = mergeOptions(schema?.options ?? {}, thinks ?? {});
   const { maxOutputTokens, options } = limitOptions(mergeOptions(needed, set), request.maxOutputTokens);
   return {
-    ...defined(settings),
+    ...omitUndefined(settings),
     ...(stopSequences && { stopSequences: [...stopSequences] }),
     ...(reasoning && !thinks && { reasoning }),
     ...(schema && { responseFormat: schema.responseFormat }),
@@ -64,7 +64,7 @@ export function callSettings(
 }
 
 /** Removes undefined fields. */
-function defined(
+function omitUndefined(
   settings: ModelSettings,
 ): Pick<LanguageModelV4CallOptions, "temperature" | "topP" | "topK" | "seed"> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));

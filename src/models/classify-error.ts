@@ -140,7 +140,7 @@ export function classifyError(error: unknown, circumstances: ErrorCircumstances 
   const kind = kindOf(facts);
   const classified = new ModelError({
     kind,
-    message: messageOf(facts, kind),
+    message: toErrorMessage(facts, kind),
     statusCode: facts.status,
     retryAfterMs: retryAfterMs(facts.headers, circumstances.now),
     unbilled: circumstances.answered !== true && isUnbilled(facts, kind),
@@ -160,13 +160,13 @@ function kindOf(facts: ErrorFacts): ModelErrorKind {
     for (const [name, kind] of refusedHere) if (causes.has(name)) return kind;
     if (/terminated|socket hang up|other side closed/.test(facts.words)) return "server-error";
   }
-  const ruled = rules.find((rule) => holds(rule, facts))?.kind;
+  const ruled = rules.find((rule) => matchesRule(rule, facts))?.kind;
   if (ruled) return ruled;
-  if (status === null) return streamRules.find((rule) => holds(rule, facts))?.kind ?? "unknown";
+  if (status === null) return streamRules.find((rule) => matchesRule(rule, facts))?.kind ?? "unknown";
   return status >= 500 || status === 409 || status === 425 ? "server-error" : "format";
 }
 
-function holds({ status, codes, words }: Rule, facts: ErrorFacts): boolean {
+function matchesRule({ status, codes, words }: Rule, facts: ErrorFacts): boolean {
   return (
     (!status || (facts.status !== null && status.includes(facts.status))) &&
     (!codes || codes.test(facts.codes)) &&
@@ -191,7 +191,7 @@ function isUnbilled({ status, codes, headers, causes, url }: ErrorFacts, kind: M
 }
 
 /** Unreadable text is content, and content must not be part of errors. */
-function messageOf({ message, status, causes }: ErrorFacts, kind: ModelErrorKind): string {
+function toErrorMessage({ message, status, causes }: ErrorFacts, kind: ModelErrorKind): string {
   const said = has(causes, unreadable) ? "the answer could not be read" : message.slice(0, longestMessage);
   return `${kind}${status === null ? "" : ` (${status})`}: ${said === "" ? "no reason given" : said}`;
 }

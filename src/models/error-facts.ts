@@ -28,7 +28,7 @@ export interface ErrorFacts {
 /** Reads the facts of an error by its shape. */
 export function errorFacts(error: unknown): ErrorFacts {
   const chain = causeChain(error);
-  const bodies = chain.flatMap((link) => [link, parsed(wireField(link, "responseBody"))]);
+  const bodies = chain.flatMap((link) => [link, parseErrorBody(wireField(link, "responseBody"))]);
   const codes = bodies.flatMap((body) => namedIn(body, 0));
   const message =
     firstString(chain, "message") ??
@@ -39,7 +39,7 @@ export function errorFacts(error: unknown): ErrorFacts {
   const undecoded = chain.find((link) => wireField(link, "data") === undefined);
   const words = `${message ?? ""} ${wireText(undecoded, "responseBody").slice(0, longestBody)}`;
   return {
-    status: statusOf(chain, codes),
+    status: findStatus(chain, codes),
     codes: codes.join(" ").toLowerCase(),
     message: message ?? (typeof error === "string" ? error : ""),
     words: (message === undefined && typeof error === "string" ? error : words).toLowerCase(),
@@ -72,7 +72,7 @@ function namedIn(value: unknown, depth: number): string[] {
   ];
 }
 
-function statusOf(chain: readonly unknown[], codes: readonly string[]): number | null {
+function findStatus(chain: readonly unknown[], codes: readonly string[]): number | null {
   for (const link of chain) {
     const status = wireField(link, "statusCode") ?? wireField(link, "status");
     if (typeof status === "number") return status;
@@ -101,7 +101,7 @@ function firstString(values: readonly unknown[], name: string): string | undefin
   return undefined;
 }
 
-function parsed(body: unknown): unknown {
+function parseErrorBody(body: unknown): unknown {
   if (typeof body !== "string" || body.length > longestBody) return undefined;
   try {
     return JSON.parse(body);

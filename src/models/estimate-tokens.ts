@@ -1,7 +1,7 @@
 import { estimateTokenCount } from "tokenx";
 import type { ChatMessage, ContentBlock, ToolDescription } from "#kernel";
 import { joinedText } from "./block-text.ts";
-import type { Measured } from "./input-bound.ts";
+import type { MeasuredInput } from "./input-bound.ts";
 
 /** The estimate counts JSON a third too low. */
 const jsonFactor = 1.5;
@@ -17,7 +17,7 @@ const tokensPerFile = 1_500;
 export function estimateTokens(
   messages: readonly ChatMessage[],
   tools: readonly ToolDescription[] = [],
-  { reported }: Measured = {},
+  { reported }: MeasuredInput = {},
 ): number {
   const covered = reported?.covered(messages) ?? 0;
   // A shorter conversation than the reported one is another one: after a compaction, for example.

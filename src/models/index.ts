@@ -11,7 +11,7 @@ export {
   type LanguageModelOptions,
 } from "./language-model.ts";
 export { modelFacts, providerAt, resolvePrice, type ModelName } from "./model-facts.ts";
-export { fieldCost, limitOptions, lower, optionCost, type OptionCost } from "./option-cost.ts";
+export { fieldCost, limitOptions, lowerNumbers, optionCost, type OptionCost } from "./option-cost.ts";
 export { optionTable, type OptionFamily } from "./option-table.ts";
 export { readUsage } from "./read-usage.ts";
 export { ReportedPrompt } from "./reported-prompt.ts";

@@ -14,7 +14,7 @@ const toolPreamble = 768;
 const longConversation = 256;
 
 /** The measurement of the previous call. */
-export interface Measured {
+export interface MeasuredInput {
   readonly reported?: ReportedPrompt | undefined;
   /** The model that reads the prompt. Default: unknown, and files have no bound. */
   readonly reader?: FileReader | undefined;
@@ -29,7 +29,7 @@ export interface Measured {
 export function inputBound(
   messages: readonly ChatMessage[],
   tools: readonly ToolDescription[] = [],
-  measured: Measured = {},
+  measured: MeasuredInput = {},
 ): number {
   const bound = sumBound(messages, tools, measured);
   return Number.isFinite(bound) ? bound : (measured.reader?.contextWindow ?? Infinity);
@@ -38,14 +38,14 @@ export function inputBound(
 function sumBound(
   messages: readonly ChatMessage[],
   tools: readonly ToolDescription[],
-  { reported, reader }: Measured,
+  { reported, reader }: MeasuredInput,
 ): number {
   const preamble = tools.length > 0 ? toolPreamble : 0;
   const messageTokens = (message: ChatMessage): number => {
     const { bytes, files } = measure(message);
-    return files.length === 0 ? bytes : bytes + sum(files, (file) => fileTokens(file, reader));
+    return files.length === 0 ? bytes : bytes + sumSizes(files, (file) => fileTokens(file, reader));
   };
-  const whole = (): number => preamble + sum(tools, toolBytes) + sum(messages, messageTokens);
+  const whole = (): number => preamble + sumSizes(tools, toolBytes) + sumSizes(messages, messageTokens);
   if (!reported) return whole();
   const covered = reported.covered(messages);
   const seen = new Set(reported.tools);
@@ -54,10 +54,10 @@ function sumBound(
   const continued =
     reported.usage.input +
     (reported.tools.length > 0 ? 0 : preamble) +
-    sum(newTools, toolBytes) +
-    sum(messages.slice(covered), messageTokens) +
+    sumSizes(newTools, toolBytes) +
+    sumSizes(messages.slice(covered), messageTokens) +
     // Thinking is sent back in full, while the stored message may hold only a summary.
-    (answer && thinks(answer) ? reported.usage.output : 0);
+    (answer && hasReasoning(answer) ? reported.usage.output : 0);
   // Both are bounds. A long conversation is not added up again for every call of it.
   return covered > longConversation ? continued : Math.min(continued, whole());
 }
@@ -84,7 +84,7 @@ function measure(message: ChatMessage): MeasuredMessage {
   deepFreeze(message);
   const { content } = message;
   const fresh = {
-    bytes: tokensAround + sum(content, blockBytes),
+    bytes: tokensAround + sumSizes(content, blockBytes),
     files: content
       .flatMap((block) => (block.type === "tool-result" ? block.content : [block]))
       .filter(isFile),
@@ -126,7 +126,7 @@ function blockBytes(block: ContentBlock): number {
         tokensAround + byteLength(block.callId) + byteLength(block.name) + jsonBytes(block.input) + along
       );
     case "tool-result": {
-      const files = sum(block.content.filter(isFile), fileBytes);
+      const files = sumSizes(block.content.filter(isFile), fileBytes);
       // Some providers encode the text as JSON a second time.
       const words = jsonBytes(joinedText(block.content));
       return tokensAround + byteLength(block.callId) + byteLength(block.name) + words + files;
@@ -138,7 +138,7 @@ function blockBytes(block: ContentBlock): number {
   }
 }
 
-function thinks(message: ChatMessage): boolean {
+function hasReasoning(message: ChatMessage): boolean {
   return message.content.some(({ type }) => type === "reasoning");
 }
 
@@ -150,7 +150,7 @@ function fileBytes({ mediaType, name = "", source }: FileBlock): number {
   return tokensAround + byteLength(mediaType) + byteLength(name) + byteLength(address);
 }
 
-function sum<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+function sumSizes<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
   let total = 0;
   for (const item of items) total += sizeOf(item);
   return total;

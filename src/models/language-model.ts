@@ -16,7 +16,7 @@ import { classifyError } from "./classify-error.ts";
 import { modelFacts, type ModelName } from "./model-facts.ts";
 import { promptV3, promptV4, type CacheMarks } from "./prompt.ts";
 import { cacheMark, cacheWrites, takesCacheKey, type PromptCache } from "./prompt-cache.ts";
-import { readStream, whole } from "./read-stream.ts";
+import { readStream, requireWhole } from "./read-stream.ts";
 import { structuredOutputOf, type StructuredOutput } from "./response-format.ts";
 
 /** A language model of the AI SDK. */
@@ -74,7 +74,7 @@ export function languageModel(model: AnyModel, options: LanguageModelOptions = {
   const { modelId: id, provider } = model;
   const defaults = mergeOptions(statelessOptions(provider), options.providerOptions ?? {});
   const cache = cachePlan({ id, provider }, options, cacheWrites(defaults));
-  const ask = asked(model, { settings: options.settings ?? {}, options: defaults, cache });
+  const ask = toCallOptions(model, { settings: options.settings ?? {}, options: defaults, cache });
   const { contextWindow } = modelFacts({ id, provider });
   return Object.freeze({
     id,
@@ -91,13 +91,13 @@ export function languageModel(model: AnyModel, options: LanguageModelOptions = {
 }
 
 /** One call, prepared for both ways of making it. */
-interface Asking {
+interface CallInput {
   whole(): PromiseLike<{ readonly content: readonly WirePart[] }>;
   streamed(): PromiseLike<{ readonly stream: ReadableStream<WirePart> }>;
 }
 
 /** An abort is answered with the reason given for it, never with an error about it. */
-async function generate(asking: Asking, call: ModelCall): Promise<ModelResponse> {
+async function generate(asking: CallInput, call: ModelCall): Promise<ModelResponse> {
   const answer = new AnswerBuilder();
   try {
     call.signal.throwIfAborted();
@@ -108,17 +108,17 @@ async function generate(asking: Asking, call: ModelCall): Promise<ModelResponse>
     const { content, ...ending } = await rejectOnAbort(asking.whole(), call.signal);
     for (const part of content) answer.add(part);
     answer.add({ ...ending, type: "finish" });
-    return whole(answer.build());
+    return requireWhole(answer.build());
   } catch (error) {
     call.signal.throwIfAborted();
     throw ReeveError.is(error) ? error : classifyError(error);
   }
 }
 
-function asked(
+function toCallOptions(
   model: AiSdkModel,
   { cache, ...defaults }: CallDefaults & { readonly cache: CachePlan },
-): (request: ModelRequest, call: ModelCall) => Asking {
+): (request: ModelRequest, call: ModelCall) => CallInput {
   return (request, { signal }) => {
     const { messages, stable, cacheKey } = request;
     const key = cacheKey && cache.hasKey ? { openai: { promptCacheKey: cacheKey } } : {};

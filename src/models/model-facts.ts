@@ -55,7 +55,7 @@ export function modelFacts(model: ModelName, circumstances: PriceCircumstances =
   const own = circumstances.overrides;
   const info = find(model);
   const price =
-    own?.[`${service(model)}/${model.id}`] ?? own?.[model.id] ?? (info && listed(info, circumstances));
+    own?.[`${service(model)}/${model.id}`] ?? own?.[model.id] ?? (info && toListedPrice(info, circumstances));
   return { price: price ?? null, contextWindow: info?.context_window ?? null };
 }
 
@@ -82,7 +82,7 @@ function lookUp(model: ModelName): ModelInfo | null {
   if (findProvider({ providerId })?.id !== providerId) return null;
   const id = model.id.replace(/^models\//, "");
   const match = calcPrice({}, id, { providerId });
-  return match && isSame(id, match.model) ? match.model : null;
+  return match && isSameModel(id, match.model) ? match.model : null;
 }
 
 /** `openai.responses`, `vertex.anthropic.messages`: the first part names the billing provider. */
@@ -91,7 +91,7 @@ function service({ provider }: ModelName): string {
 }
 
 /** The list finds `claude-sonnet-5` for `claude-sonnet-5-5`: only a name that it spells out counts. */
-function isSame(id: string, info: ModelInfo): boolean {
+function isSameModel(id: string, info: ModelInfo): boolean {
   const spelled = new Set([info.id, ...names(info.match)].map((name) => name.toLowerCase()));
   let name = id.toLowerCase().replace(/^(ft:[^:]+):.*$/, "$1");
   if (spelled.has(name)) return true;
@@ -111,7 +111,7 @@ function names(match: MatchLogic): string[] {
 }
 
 /** An incomplete price is not used: some models also charge per request. */
-function listed(
+function toListedPrice(
   info: ModelInfo,
   { cacheWrites, longestPrompt = Infinity, now }: PriceCircumstances,
 ): Price | null {

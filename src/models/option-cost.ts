@@ -55,7 +55,7 @@ function total(placed: readonly PlacedOption[], allowed: readonly string[]): Opt
         cost.thinkingTokens = Math.max(cost.thinkingTokens, thinkingOf(value));
         break;
       case "choices":
-        if (isCount(value)) cost.choices = Math.max(cost.choices, value);
+        if (isPositiveCount(value)) cost.choices = Math.max(cost.choices, value);
         else refused.push(place);
         break;
       case "cache":
@@ -89,7 +89,7 @@ export function limitOptions(
     const family = familyOf(namespace);
     const fields = Object.entries(own).map(([name, value = null]): [string, Json] => {
       const treatment = optionRow(family, name)?.treatment;
-      if (treatment === "limit") return [name, lower(value, share)];
+      if (treatment === "limit") return [name, lowerNumbers(value, share)];
       if (treatment !== "thinking") return [name, value];
       const setting = fitThinking(value, share);
       budget = Math.max(budget, thinkingOf(setting));
@@ -101,7 +101,7 @@ export function limitOptions(
 }
 
 /** Lowers every number of a limit, also inside an object; a limit that is not a number is replaced. */
-export function lower(value: Json, most: number): Json {
+export function lowerNumbers(value: Json, most: number): Json {
   if (isJsonObject(value)) {
     const fields = Object.entries(value).map(([name, inner = null]): [string, Json] => [
       name,
@@ -110,7 +110,7 @@ export function lower(value: Json, most: number): Json {
     return Object.fromEntries(fields);
   }
   if (value === null) return null;
-  return isCount(value) ? Math.min(value, most) : most;
+  return isPositiveCount(value) ? Math.min(value, most) : most;
 }
 
 function optionsOf(options: JsonObject): readonly PlacedOption[] {
@@ -137,7 +137,7 @@ function fitThinking(value: Json, share: number): Json {
 function thinkingOf(value: Json): number {
   if (!isJsonObject(value) || value["type"] !== "enabled") return 0;
   const budget = value["budgetTokens"];
-  return isCount(budget) ? budget : minThinkingTokens;
+  return isPositiveCount(budget) ? budget : minThinkingTokens;
 }
 
 function isFree(value: Json, freeValues: readonly string[]): boolean {
@@ -146,6 +146,6 @@ function isFree(value: Json, freeValues: readonly string[]): boolean {
   return values.length > 0 && values.every((each) => typeof each === "string" && freeValues.includes(each));
 }
 
-function isCount(value: unknown): value is number {
+function isPositiveCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
 }

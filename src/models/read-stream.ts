@@ -24,7 +24,7 @@ export async function readStream(
         throw error;
       });
       signal.throwIfAborted();
-      if (done) return whole(answer.build());
+      if (done) return requireWhole(answer.build());
       // Some providers report a failure inside the stream, as a plain object.
       if (value.type === "error") throw classifyError(wireField(value, "error"), { answered: true });
       const delta = answer.add(value);
@@ -40,7 +40,7 @@ export async function readStream(
 }
 
 /** An answer without its end was cut off in transit. */
-export function whole(response: ModelResponse | null): ModelResponse {
+export function requireWhole(response: ModelResponse | null): ModelResponse {
   if (response) return response;
   throw new ModelError({ kind: "server-error", message: "the answer ended before it was finished" });
 }

@@ -6,10 +6,10 @@ import { wireField } from "./wire-field.ts";
  * Null where a part we need is absent or cannot be true; a prompt is never empty, so an input of 0 is no report.
  */
 export function readUsage(reported: unknown): Usage | null {
-  const input = count(wireField(reported, "inputTokens"), "total");
-  const output = count(wireField(reported, "outputTokens"), "total");
-  const cached = count(wireField(reported, "inputTokens"), "cacheRead");
-  const written = count(wireField(reported, "inputTokens"), "cacheWrite");
+  const input = readCount(wireField(reported, "inputTokens"), "total");
+  const output = readCount(wireField(reported, "outputTokens"), "total");
+  const cached = readCount(wireField(reported, "inputTokens"), "cacheRead");
+  const written = readCount(wireField(reported, "inputTokens"), "cacheWrite");
   if (input === undefined || output === undefined || input === 0) return null;
   const usage: Usage = {
     input,
@@ -20,7 +20,7 @@ export function readUsage(reported: unknown): Usage | null {
   return Usage.isSane(usage) ? usage : null;
 }
 
-function count(part: unknown, name: string): number | undefined {
+function readCount(part: unknown, name: string): number | undefined {
   const value = wireField(part, name);
   return typeof value === "number" ? value : undefined;
 }

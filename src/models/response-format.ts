@@ -37,17 +37,17 @@ export interface SchemaFields {
  * OpenAI enforces a schema only if all properties are required; any other schema is sent as a hint.
  */
 export function schemaFields(schema: JsonObject): SchemaFields {
-  const closed = close(schema);
+  const closed = closeSchema(schema);
   return {
     responseFormat: { type: "json", name: "answer", schema: Json.as(closed) },
     options: isStrict(closed) ? {} : { openai: { strictJsonSchema: false } },
   };
 }
 
-function close(value: Json): Json {
-  if (Array.isArray(value)) return value.map(close);
+function closeSchema(value: Json): Json {
+  if (Array.isArray(value)) return value.map(closeSchema);
   if (!isJsonObject(value)) return value;
-  const fields = Object.entries(value).map(([name, field = null]) => [name, close(field)] as const);
+  const fields = Object.entries(value).map(([name, field = null]) => [name, closeSchema(field)] as const);
   const isOpen = isJsonObject(value["properties"]) && value["additionalProperties"] === undefined;
   return { ...Object.fromEntries(fields), ...(isOpen && { additionalProperties: false }) };
 }

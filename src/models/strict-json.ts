@@ -77,7 +77,7 @@ function textAt(text: string, from: number): { readonly end: number; readonly ha
 }
 
 function wrongKey(quoted: string, known: Set<string> | null | undefined): MalformedReason | null {
-  const key = unquoted(quoted);
+  const key = unquote(quoted);
   if (!key.isWellFormed()) return "broken-text";
   if (key === "__proto__") return "poisoned-key";
   if (known?.has(key)) return "duplicate-key";
@@ -87,7 +87,7 @@ function wrongKey(quoted: string, known: Set<string> | null | undefined): Malfor
 
 /** Only an escape can produce a lone surrogate, so text without escapes is not checked. */
 const wrongText = (quoted: string): MalformedReason | null =>
-  unquoted(quoted).isWellFormed() ? null : "broken-text";
+  unquote(quoted).isWellFormed() ? null : "broken-text";
 
-const unquoted = (quoted: string): string =>
+const unquote = (quoted: string): string =>
   quoted.includes("\\") ? Json.as<string>(Json.of(JSON.parse(quoted))) : quoted.slice(1, -1);

@@ -27,7 +27,7 @@ type ToolInput =
 /** Parses the arguments of a call from JSON text. Empty text means no arguments. */
 export function readToolInput(given: unknown): ToolInput {
   if (given === undefined) return { input: {} };
-  const text = typeof given === "string" ? given : textOf(given);
+  const text = typeof given === "string" ? given : toJsonText(given);
   if (text.length < longestExcerpt && text.trim() === "") return { input: {} };
   const read = strictJson(text);
   if ("value" in read) return { input: read.value };
@@ -36,7 +36,7 @@ export function readToolInput(given: unknown): ToolInput {
 }
 
 /** Some providers send a value. It goes through the same door as a text. */
-function textOf(given: unknown): string {
+function toJsonText(given: unknown): string {
   try {
     return JSON.stringify(given) ?? "?";
   } catch {

@@ -72,38 +72,39 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
 
   const checkAddress = (host: string, address: string): void => {
     if (isIP(address) === 0)
-      refuse(host, "address", "its name resolves to a value that is not an IP address");
-    if (contains(deny.ranges, address)) refuse(host, "denied", `${address} is denied`);
+      refuseAddress(host, "address", "its name resolves to a value that is not an IP address");
+    if (contains(deny.ranges, address)) refuseAddress(host, "denied", `${address} is denied`);
     if (contains(allow.ranges, address)) return;
     const found = classifyAddress(address);
     if (found === "global" || (found === "inside" && matchesAny(host, allow.hosts))) return;
-    refuse(host, "address", `${address} is not a public address`);
+    refuseAddress(host, "address", `${address} is not a public address`);
   };
 
   const checkHost = (host: string): void => {
     if (isIP(host) !== 0) {
       checkAddress(host, host);
-      if (onlyHosts && !onlyHosts.includes(host)) refuse(host, "host", "the host is not in onlyHosts");
+      if (onlyHosts && !onlyHosts.includes(host)) refuseAddress(host, "host", "the host is not in onlyHosts");
       return;
     }
-    if (!isHostName(host)) refuse(host, "host", "not a host name (a trailing dot is not allowed)");
-    if (matchesAny(host, deny.hosts)) refuse(host, "denied", "the host is denied");
-    if (onlyHosts && !matchesAny(host, onlyHosts)) refuse(host, "host", "the host is not in onlyHosts");
+    if (!isHostName(host)) refuseAddress(host, "host", "not a host name (a trailing dot is not allowed)");
+    if (matchesAny(host, deny.hosts)) refuseAddress(host, "denied", "the host is denied");
+    if (onlyHosts && !matchesAny(host, onlyHosts))
+      refuseAddress(host, "host", "the host is not in onlyHosts");
     if (matchesAny(host, localNames) && !matchesAny(host, allow.hosts))
-      refuse(host, "host", "the name is local to this machine");
+      refuseAddress(host, "host", "the name is local to this machine");
   };
 
   const checkUrl = (input: string | URL): URL => {
     const text = String(input);
-    if (!URL.canParse(text)) return refuse("", "invalid-url", "not a URL");
+    if (!URL.canParse(text)) return refuseAddress("", "invalid-url", "not a URL");
     const url = new URL(text);
     const host = hostOf(url);
     if (url.protocol !== "https:" && !(url.protocol === "http:" && options.allowHttp === true))
-      refuse(host, "protocol", `${url.protocol} is not allowed`);
+      refuseAddress(host, "protocol", `${url.protocol} is not allowed`);
     if (url.username !== "" || url.password !== "")
-      refuse(host, "credentials", "a URL must not hold a user name or a password");
+      refuseAddress(host, "credentials", "a URL must not hold a user name or a password");
     if (url.port !== "" && Number(url.port) < 1024 && !lowPorts.has(Number(url.port)))
-      refuse(host, "port", `port ${url.port} is not allowed`);
+      refuseAddress(host, "port", `port ${url.port} is not allowed`);
     checkHost(host);
     return url;
   };
@@ -115,9 +116,9 @@ export function createAddressPolicy(options: AddressPolicyOptions = {}): Address
       const host = hostOf(url);
       if (isIP(host) !== 0) return { url, host, addresses: [host] };
       const addresses = await resolve(host).catch((error: unknown) =>
-        refuse(host, "unresolved", `the name cannot be resolved (${errorMessage(error)})`),
+        refuseAddress(host, "unresolved", `the name cannot be resolved (${errorMessage(error)})`),
       );
-      if (addresses.length === 0) refuse(host, "unresolved", "the name has no address");
+      if (addresses.length === 0) refuseAddress(host, "unresolved", "the name has no address");
       for (const address of addresses) checkAddress(host, address);
       return { url, host, addresses };
     },
@@ -153,6 +154,6 @@ function hostOf({ hostname }: URL): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-function refuse(host: string, rule: AddressRefusal, detail: string): never {
+function refuseAddress(host: string, rule: AddressRefusal, detail: string): never {
   throw new AddressRefusedError({ host, rule, detail });
 }

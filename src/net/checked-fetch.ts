@@ -91,7 +91,11 @@ export function createCheckedFetch(options: CheckedFetchOptions): CheckedFetch {
     const guard = new TransferGuard({ host: url.hostname, limits, clock, signal: request.signal });
     try {
       const outgoing = await toOutgoing(request);
-      return await follow({ policy, limits, credentials, guard, mode: request.redirect }, url, outgoing);
+      return await followRedirects(
+        { policy, limits, credentials, guard, mode: request.redirect },
+        url,
+        outgoing,
+      );
     } catch (error) {
       guard.abort(error);
       throw guard.signal.reason;
@@ -108,13 +112,13 @@ interface CallDeps {
   readonly mode: Request["redirect"];
 }
 
-async function follow(deps: CallDeps, first: URL, outgoing: OutgoingRequest): Promise<Response> {
+async function followRedirects(deps: CallDeps, first: URL, outgoing: OutgoingRequest): Promise<Response> {
   const { policy, guard, mode, limits } = deps;
   let url = first;
   let request = outgoing;
   for (let hop = 0; ; hop += 1) {
     const target = await rejectOnAbort(policy.resolve(url), guard.signal);
-    const message = await send(target, request, guard);
+    const message = await sendRequest(target, request, guard);
     const location = isRedirect(message) ? message.headers.location : undefined;
     if (location === undefined || mode === "manual")
       return toResponse(message, { url, method: request.method, redirected: hop > 0, guard, limits });
@@ -134,7 +138,7 @@ async function follow(deps: CallDeps, first: URL, outgoing: OutgoingRequest): Pr
 }
 
 /** Sends one request to a checked target. Resolves with the head of the answer. */
-function send(
+function sendRequest(
   { url, host, addresses }: CheckedTarget,
   { method, headers, body }: OutgoingRequest,
   guard: TransferGuard,

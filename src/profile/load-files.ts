@@ -13,7 +13,7 @@ import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { extension } from "#agents";
 import type { Extension, ExtensionProblem, Guardrail, LoadedParts } from "#kernel";
-import { checkPin, hashOf, type Pins } from "./pins.ts";
+import { checkPin, hashText, type Pins } from "./pins.ts";
 import type { Folder } from "./read-folder.ts";
 
 const folders = ["extensions", "guardrails"] as const;
@@ -35,7 +35,7 @@ export async function loadFiles(folder: Folder, pins: Pins | undefined): Promise
     try {
       loaded.push(readExtension(await importCode(folder, path, text)));
     } catch (error) {
-      problems.push({ extension: path, message: `skipped: ${messageOf(error)}` });
+      problems.push({ extension: path, message: `skipped: ${getErrorMessage(error)}` });
     }
   }
   const rails: Guardrail[] = [];
@@ -44,7 +44,7 @@ export async function loadFiles(folder: Folder, pins: Pins | undefined): Promise
     try {
       rails.push(...readGuardrails(await importCode(folder, path, text)));
     } catch (cause) {
-      throw new Error(`guardrail file ${path} cannot be loaded: ${messageOf(cause)}`, { cause });
+      throw new Error(`guardrail file ${path} cannot be loaded: ${getErrorMessage(cause)}`, { cause });
     }
   }
   return { extensions: loaded, guardrails: rails, problems };
@@ -75,7 +75,7 @@ async function readCode(folder: Folder, path: string, pins: Pins | undefined): P
 /** Imports a file. Another content is another module. */
 async function importCode(folder: Folder, path: string, text: string): Promise<unknown> {
   const url = pathToFileURL(folder.pathOf(path));
-  url.searchParams.set("content", hashOf(text).slice(0, 16));
+  url.searchParams.set("content", hashText(text).slice(0, 16));
   const made: unknown = await import(url.href);
   if ((await folder.read(path)) !== text) throw new Error("it changed while it was loaded");
   const found: unknown = Reflect.get(Object(made), "default");
@@ -109,4 +109,4 @@ function isGuardrail(value: unknown): value is Guardrail {
   );
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export type Pins = Readonly<Record<string, string>>;
 
 /** Returns the hash by which a file is pinned. */
-export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const hashText = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Paths of texts that sections check against their pins. */
 const checkedPath =
@@ -28,7 +28,7 @@ export function checkPin(pins: Pins, path: string, text: string | null): void {
     return;
   }
   if (wanted === undefined) throw new Error(`file ${path} has no pin`);
-  const found = hashOf(text);
+  const found = hashText(text);
   if (wanted !== found)
     throw new Error(`file ${path} has changed: its hash is ${found}, pinned is ${wanted}`);
 }

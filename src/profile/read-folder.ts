@@ -72,7 +72,7 @@ export class Folder {
       if (!found.isFile()) throw new Error(`${shown} is not a file`);
       if (found.size > maxBytes)
         throw new Error(`${shown} has ${found.size} bytes; at most ${maxBytes} are allowed`);
-      return decode(await file.readFile(), shown);
+      return decodeFile(await file.readFile(), shown);
     } finally {
       await file.close();
     }
@@ -128,7 +128,7 @@ export class Folder {
   }
 }
 
-function decode(bytes: Uint8Array, shown: string): string {
+function decodeFile(bytes: Uint8Array, shown: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

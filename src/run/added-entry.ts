@@ -2,7 +2,7 @@ import type { ChatMessage, EntryBase, ExtensionEntry, Labels, SessionEntry } fro
 import { estimateTokens } from "#models";
 
 /** A message of a turn, or an entry that an extension has added to it. */
-export interface Added {
+export interface AddedEntry {
   readonly number: number;
   readonly said: { readonly message: ChatMessage } | ExtensionEntry;
   readonly labels: Labels | undefined;
@@ -14,7 +14,7 @@ export interface Added {
  * An unnamed conversation has no later turns.
  */
 export function toEntry(
-  { said, labels, told }: Added,
+  { said, labels, told }: AddedEntry,
   { isNamed, ...place }: Pick<EntryBase, "id" | "parentId" | "at" | "branch"> & { readonly isNamed: boolean },
 ): SessionEntry {
   const base = { ...place, ...(labels && { labels }) };

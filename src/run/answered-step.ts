@@ -1,5 +1,5 @@
 import { AttemptId, Usage, type ChatMessage, type LlmOptions, type Model, type ModelResponse } from "#kernel";
-import { fixed } from "./call-estimate.ts";
+import { freezeList } from "./call-estimate.ts";
 import type { StepExecution } from "./gated-step.ts";
 import type { RunServices } from "./run-services.ts";
 
@@ -29,7 +29,7 @@ export async function recordAnswer(
   await state.steps.keepModelCall({
     step: place.id,
     model,
-    messages: fixed([...messages, ...ephemeral]),
+    messages: freezeList([...messages, ...ephemeral]),
     ephemeral,
     tools: options.tools ?? [],
     isOwn: true,

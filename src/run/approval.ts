@@ -13,7 +13,7 @@ import {
 import { withTimeout } from "#base";
 import type { Question } from "#tree";
 import type { RunServices } from "./run-services.ts";
-import { journaled, placeStep, type StepPlace } from "./step.ts";
+import { runJournaled, placeStep, type StepRef } from "./step.ts";
 
 const approverTimeoutMs = 60_000;
 const answers: ReadonlySet<unknown> = new Set(["approved", "denied", "edited"]);
@@ -21,7 +21,7 @@ const answers: ReadonlySet<unknown> = new Set(["approved", "denied", "edited"]);
 /** A tool call that needs approval, or whose tool asks a person. */
 interface ApprovalNeeded {
   /** The step that raised the question. Its position and the number of its execution identify it. */
-  readonly step: { readonly place: StepPlace; readonly executions: number };
+  readonly step: { readonly place: StepRef; readonly executions: number };
   readonly tool: Tool;
   /** The tool's risk when the question was raised. */
   readonly risk: Risk;
@@ -61,7 +61,7 @@ async function askPerson(
   const key = `approval/${id}`;
   const arrival = await driver.waits.first([key], { at: expiresAt });
   driver.waits.close(key);
-  if (arrival.key === "timeout") return settle(services, id, { decision: "expired", by: "clock" });
+  if (arrival.key === "timeout") return settleApproval(services, id, { decision: "expired", by: "clock" });
   const { decision, hash: seen } = Json.as<{ readonly decision: ApprovalDecision; readonly hash: string }>(
     arrival.value,
   );
@@ -83,7 +83,7 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
     spentMicros: 0,
   };
   const place = placeStep(engine, "approve", question.hash);
-  const { answer } = await journaled(services, place, async ({ signal }) => {
+  const { answer } = await runJournaled(services, place, async ({ signal }) => {
     // The run was launched where code decides, but this worker may have no such code.
     if (!approver) return { answer: refused };
     const limit = { clock: engine.clock, ms: approverTimeoutMs, signal, onTimeout: () => refused };
@@ -93,7 +93,7 @@ async function askCode(services: RunServices, question: Question): Promise<Appro
     const given = await asking.then(toAnswer, () => refused);
     return { answer: ApprovalAnswer.findProblem(question, given) ? refused : given };
   });
-  return settle(services, question.id, { ...answer, by: "approver" });
+  return settleApproval(services, question.id, { ...answer, by: "approver" });
 }
 
 type Answer = Awaited<ReturnType<Approver>>;
@@ -107,7 +107,7 @@ function toAnswer(answer: Answer): Answer {
 }
 
 /** Reports the decision to the tree, which knows whether there was an earlier one. */
-function settle(
+function settleApproval(
   { engine: { driver } }: RunServices,
   approval: ApprovalId,
   answer: Omit<ApprovalDecision, "at">,

@@ -1,8 +1,8 @@
 import { Labels, ModelError, Usage, type EntryId, type LlmOptions, type Model } from "#kernel";
 import type { ChatMessage } from "#kernel";
-import { viewOf } from "#agents";
+import { compactMessages } from "#agents";
 import { estimateTokens } from "#models";
-import { fixed } from "./call-estimate.ts";
+import { freezeList } from "./call-estimate.ts";
 import { historyLimits, isCompactionDue } from "./context-limits.ts";
 import type { StepExecution } from "./gated-step.ts";
 import { interceptMessages } from "./interceptions.ts";
@@ -49,9 +49,11 @@ export async function assemblePrompt(
   sizes.offer(history?.told);
   const said = [...(history?.messages ?? []), ...call.messages.slice(first)];
   const left = await interceptMessages(services, execution, said);
-  const shown = compaction && compaction.strategy ? viewOf(compaction.strategy, left) : left;
+  const shown = compaction && compaction.strategy ? compactMessages(compaction.strategy, left) : left;
   const isView = shown !== said;
-  const messages = fixed(history || isView ? [...call.messages.slice(0, first), ...shown] : call.messages);
+  const messages = freezeList(
+    history || isView ? [...call.messages.slice(0, first), ...shown] : call.messages,
+  );
   // The conversation may begin with this turn.
   const from = history && !provider && !isView ? (history.from ?? session.firstOfTurn) : undefined;
   const past = isView ? 0 : (history?.messages.length ?? 0);

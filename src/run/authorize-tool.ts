@@ -24,10 +24,10 @@ import {
   type PermissionRequest,
   type Risk,
   type Tool,
-  type Verdict,
+  type PermissionDecision,
 } from "#kernel";
 import { copyPlainJson, deepFreeze, issueText, safeMessage } from "#base";
-import { narrowed, stricter, verdictOf } from "#agents";
+import { applyRules, pickStricter, decidePermission } from "#agents";
 import { askForApproval, toApprovedInput } from "./approval.ts";
 import {
   checkGuardrails,
@@ -121,7 +121,7 @@ type Perform<Result> = (
 ) => Promise<Result | CallInDoubt | RefusedCall | UnfinishedCall | StepStop | null>;
 
 /** A refusal, or the result with the warnings for the model. */
-type Authorized<Result> =
+type AuthorizedCall<Result> =
   | { readonly kind: "refused"; readonly refusal: string }
   | (Result & StepRecord & Pick<PendingCall, "warnings">);
 
@@ -130,7 +130,7 @@ export async function authorizeTool<Result extends StepResult>(
   services: RunServices,
   call: ToolCall,
   perform: Perform<Result>,
-): Promise<Authorized<Result>> {
+): Promise<AuthorizedCall<Result>> {
   const { driver } = services.engine;
   let pending: PendingCall = { input: call.input, approved: null };
   for (;;) {
@@ -139,16 +139,16 @@ export async function authorizeTool<Result extends StepResult>(
       const disabled = refuseDisabledTool(services, execution.io, call.tool);
       const refusal = disabled && (await disabled);
       if (refusal !== null) return { kind: "refused", refusal, isDenied: true };
-      const decision = await decide(services, execution, { tool: call.tool, ...now });
+      const decision = await decideCall(services, execution, { tool: call.tool, ...now });
       return decision?.kind === "allowed" ? perform(execution, decision, now) : decision;
     });
     if (!isOpen(record)) return { warnings: now.warnings, ...record };
     if (record.kind === "halted") throw new GuardrailHalt(record);
-    if (record.kind === "refused") return refuse(services, call, record);
+    if (record.kind === "refused") return refuseCall(services, call, record);
     const next =
       record.kind === "unfinished"
-        ? await resume(services, call, { record, pending: now })
-        : await ask(services, call, { ...record, pending: now });
+        ? await resumeCall(services, call, { record, pending: now })
+        : await askPerson(services, call, { ...record, pending: now });
     if ("refusal" in next) return { kind: "refused", refusal: next.refusal };
     pending = next;
     // The next execution of an effect's step passes the gate, as after a pause: inbox items come first.
@@ -168,7 +168,7 @@ function isOpen(record: StepResult | OpenDecision): record is OpenDecision {
   return openKinds.has(record.kind);
 }
 
-function refuse(
+function refuseCall(
   { engine }: RunServices,
   { tool, callId }: ToolCall,
   { refusal, isDenied, t }: RefusedCall & StepRecord,
@@ -179,7 +179,7 @@ function refuse(
 }
 
 /** Waits until a call can be executed again. Returns the call with its resumption, or the refusal. */
-async function resume(
+async function resumeCall(
   services: RunServices,
   { step, tool, callId }: ToolCall,
   { record, pending }: { readonly record: UnfinishedCall & StepRecord; readonly pending: PendingCall },
@@ -190,7 +190,7 @@ async function resume(
 }
 
 /** Asks for approval. Returns the call with its answer, or the refusal. */
-async function ask(
+async function askPerson(
   services: RunServices,
   { step, tool, callId }: ToolCall,
   record: (Question | CallInDoubt) & { readonly pending: PendingCall },
@@ -221,14 +221,14 @@ export function abandonAttempt({ engine }: RunServices, { name }: Tool, lost: At
 }
 
 /** Decides about a call, inside its step. Null: the step must end. */
-async function decide(
+async function decideCall(
   services: RunServices,
   execution: StepExecution,
   { tool, input, approved }: PendingCall & { readonly tool: Tool },
 ): Promise<Decision | null> {
   const { policy, identity, state } = services;
   // An approved input was validated before.
-  const validating = approved === "approved" ? { value: input } : validate(tool, input);
+  const validating = approved === "approved" ? { value: input } : validateInput(tool, input);
   const checked = validating instanceof Promise ? await validating : validating;
   if ("refusal" in checked) return { kind: "refused", ...checked, isDenied: false };
   const value = deepFreeze(checked.value);
@@ -241,9 +241,9 @@ async function decide(
     runId: scope.runId,
     tenantId: scope.tenantId,
     labels: state.labels.now,
-    outside: Labels.leavesBy(tool),
+    egress: Labels.leavesBy(tool),
   };
-  const judging = verdictOf(policy.permissions, request);
+  const judging = decidePermission(policy.permissions, request);
   const verdict = judging instanceof Promise ? await judging : judging;
   const permitted = permit(services, { tool, request, verdict, approved });
   if (permitted.kind === "refused" || approved === "approved" || !policy.guardrails.has("beforeCall"))
@@ -271,7 +271,7 @@ interface JudgedCall {
   readonly tool: Tool;
   readonly request: PermissionRequest;
   /** The decision of the permissions. */
-  readonly verdict: Verdict;
+  readonly verdict: PermissionDecision;
   readonly approved: PendingCall["approved"];
 }
 
@@ -281,13 +281,13 @@ function permit(
   { tool, request, verdict: own, approved }: JudgedCall,
 ): Exclude<Decision, HaltedCall> {
   const { permissions, rules, launch } = policy;
-  const { input: value, labels, outside } = request;
-  const above = narrowed(rules, request);
-  const meet = launch.ruleOfTwo === "ask" && outside && labels.untrusted && labels.private;
+  const { input: value, labels, egress } = request;
+  const above = applyRules(rules, request);
+  const meet = launch.ruleOfTwo === "ask" && egress && labels.untrusted && labels.private;
   const isExempt = meet && isTrue(() => permissions.exempts?.(request));
   const isHeld = meet && !isExempt;
-  const narrow = stricter(own, above);
-  const verdict = isHeld ? stricter(narrow, "ask") : narrow;
+  const narrow = pickStricter(own, above);
+  const verdict = isHeld ? pickStricter(narrow, "ask") : narrow;
   if (verdict === "allow" || (verdict === "ask" && approved !== null))
     return { kind: "allowed", value, ...(isExempt && { heard: toExemptionLog(tool) }) };
   if (verdict === "ask" && launch.approver !== "none") {
@@ -309,7 +309,11 @@ const toExemptionLog = ({ name }: Tool): GuardrailLog => ({
 
 function toRefusal(
   { name, risk }: Tool,
-  judged: { readonly verdict: Verdict; readonly above: Verdict; readonly isHeld: boolean },
+  judged: {
+    readonly verdict: PermissionDecision;
+    readonly above: PermissionDecision;
+    readonly isHeld: boolean;
+  },
 ): string {
   const { verdict, above, isHeld } = judged;
   const cause = isHeld ? `it ${leaves},` : `its risk is ${risk}`;
@@ -329,10 +333,10 @@ function isTrue(say: () => unknown): boolean {
   }
 }
 
-type Checked = { readonly value: Json } | { readonly refusal: string };
+type InputCheck = { readonly value: Json } | { readonly refusal: string };
 
 /** Validates an input. A schema is user code, so its error is a refusal. Synchronous if the schema is. */
-function validate({ input: schema }: Tool, input: Json): Checked | Promise<Checked> {
+function validateInput({ input: schema }: Tool, input: Json): InputCheck | Promise<InputCheck> {
   try {
     const checking = schema["~standard"].validate(input);
     if (!("then" in checking)) return toChecked(checking);
@@ -344,10 +348,10 @@ function validate({ input: schema }: Tool, input: Json): Checked | Promise<Check
 
 type SchemaResult = Awaited<ReturnType<Tool["input"]["~standard"]["validate"]>>;
 
-function toChecked(checked: SchemaResult): Checked {
+function toChecked(checked: SchemaResult): InputCheck {
   // The schema is user code: its output may have getters, or be a proxy. A copy never changes.
   if (!checked.issues) return { value: copyPlainJson(checked.value) };
   return { refusal: `bad input: ${issueText(checked.issues)}` };
 }
 
-const toBadInput = (error: unknown): Checked => ({ refusal: `bad input: ${safeMessage(error)}` });
+const toBadInput = (error: unknown): InputCheck => ({ refusal: `bad input: ${safeMessage(error)}` });

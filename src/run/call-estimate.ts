@@ -21,7 +21,7 @@ import {
   schemaBound,
   writesCache,
 } from "#models";
-import type { CarriedPrompt, Wish } from "#tree";
+import type { CarriedPrompt, CallRequest } from "#tree";
 
 const defaultMaxOutput = 4_096;
 const defaultMinOutput = 16;
@@ -37,7 +37,7 @@ interface PlannedCall {
 
 /** The estimate of a call. */
 export interface CallEstimate {
-  readonly wish: Wish;
+  readonly reservation: CallRequest;
   /** The part without an upper bound, and the option that allows it. Null if the call is bounded. */
   readonly remedy: string | null;
 }
@@ -75,7 +75,7 @@ export function estimateCall(
   const outputTokens = perAnswer * extra.choices;
   const minOutputTokens = (options.minOutputTokens ?? defaultMinOutput) * extra.choices;
   const inputTokens = Number.isFinite(bound) && (isBounded || guess !== null) ? bound : guess;
-  const wish: Wish = {
+  const reservation: CallRequest = {
     inputTokens: inputTokens === null ? null : inputTokens + extra.inputTokens + schemaTokens,
     outputTokens,
     minOutputTokens: Math.min(minOutputTokens, outputTokens),
@@ -84,7 +84,7 @@ export function estimateCall(
     unpriced: options.unpriced ?? "refuse",
     landing: options.landing ?? false,
   };
-  return { wish, remedy: isBounded ? null : unbounded.join("; ") };
+  return { reservation, remedy: isBounded ? null : unbounded.join("; ") };
 }
 
 /** Whether a call carries a schema in its request. */
@@ -113,7 +113,7 @@ const unboundedParts =
  * Returns an immutable list, so that the measured messages are the sent ones. Callers may change theirs while a call
  * waits at the gate or is in flight. A frozen list is not copied.
  */
-export function fixed(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function freezeList(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return Object.isFrozen(messages) ? messages : Object.freeze(messages.slice());
 }
 

@@ -5,14 +5,14 @@ import {
   Json,
   MessageId,
   type ChildHandle,
-  type Hireable,
+  type AgentSpec,
   type Input,
   type JoinOutcome,
   type RunId,
   type RunResult,
   type SpawnOptions,
 } from "#kernel";
-import type { InboxItem, Spoken, Task, TurnPlace } from "#tree";
+import type { InboxItem, SentContent, Task, TurnPosition } from "#tree";
 import type { Driver } from "./driver/driver.ts";
 import type { KeepInput, KeptInput } from "./keep-input.ts";
 import type { RunLabels } from "./run-services.ts";
@@ -28,7 +28,7 @@ interface ChildrenDeps {
   readonly labels: RunLabels;
   readonly keepInput: KeepInput;
   /** @throws ProgramError unless the agent can be spawned here. */
-  readonly requireAgent: (agent: Hireable<unknown>) => void;
+  readonly requireAgent: (agent: AgentSpec<unknown>) => void;
 }
 
 interface ChildOptions extends SpawnOptions {
@@ -37,11 +37,11 @@ interface ChildOptions extends SpawnOptions {
   /** The names of the tools that the child may call. Default: all. */
   readonly tools?: readonly string[] | undefined;
   /** Its position in the conversation. Default: none. */
-  readonly turn?: TurnPlace | undefined;
+  readonly turn?: TurnPosition | undefined;
 }
 
 /** A handle without an output type, for any agent. */
-type Spawned = Omit<ChildHandle, "~types">;
+type SpawnedHandle = Omit<ChildHandle, "~types">;
 
 /** The runs that a run has spawned or waits for: their tasks, their pauses, their results. */
 export class Children {
@@ -52,7 +52,7 @@ export class Children {
   readonly #tasks: Map<RunId, Task>;
   readonly #ended = new Map<RunId, RunResult>();
   /** The paused runs, with the last text of their model. */
-  readonly #paused = new Map<RunId, Spoken | undefined>();
+  readonly #paused = new Map<RunId, SentContent | undefined>();
 
   constructor(deps: ChildrenDeps, tasks: readonly Task[] = []) {
     this.#deps = deps;
@@ -79,7 +79,7 @@ export class Children {
   }
 
   spawn<Output>(
-    agent: Hireable<Output>,
+    agent: AgentSpec<Output>,
     input: Input | null,
     options: ChildOptions,
   ): Promise<ChildHandle<Output>> {
@@ -88,7 +88,11 @@ export class Children {
     return this.#spawn(agent, input === null ? null : this.#deps.keepInput(input), options);
   }
 
-  async #spawn(agent: Hireable<unknown>, task: KeptInput | null, options: ChildOptions): Promise<Spawned> {
+  async #spawn(
+    agent: AgentSpec<unknown>,
+    task: KeptInput | null,
+    options: ChildOptions,
+  ): Promise<SpawnedHandle> {
     const { driver, uuid, labels } = this.#deps;
     const messageId = MessageId.of(uuid());
     // Nothing is awaited outside a step, so the order of the journal stays the same.
@@ -116,7 +120,7 @@ export class Children {
     this.#reported.add(reply.run);
     if (task !== null && !options.asks)
       this.#tasks.set(reply.run, { child: reply.run, message: messageId, print: task.print });
-    return { runId: reply.run, agentId: agent.id, boot: task === null ? null : messageId };
+    return { runId: reply.run, agentId: agent.id, firstMessage: task === null ? null : messageId };
   }
 
   async join<Output>(handle: ChildHandle<Output>, onPause: "wait" | "return"): Promise<JoinOutcome<Output>> {

@@ -38,7 +38,7 @@ import type { RunServices } from "./run-services.ts";
 import { untilReached } from "./until-reached.ts";
 
 /** The record of a compaction. */
-type Compacted =
+type CompactionResult =
   | {
       readonly kind: "compacted";
       readonly entryId: EntryId | null;
@@ -99,7 +99,7 @@ async function compact(services: RunServices, order: Order): Promise<Compaction 
   const step = new GatedStep(services, { kind: "compaction", subject: order.between, of: "compaction" });
   let entryId: EntryId | null = null;
   try {
-    const record = await step.run<Compacted>((execution) =>
+    const record = await step.run<CompactionResult>((execution) =>
       closure(services, execution, { ...order, isStored }),
     );
     if (record.kind === "unchanged") return null;
@@ -122,7 +122,7 @@ async function closure(
   services: RunServices,
   execution: StepExecution,
   order: Order & { readonly isStored: boolean },
-): Promise<Compacted | null> {
+): Promise<CompactionResult | null> {
   const { calls } = execution;
   const make = order.isStored ? compactStored : compactList;
   try {
@@ -140,7 +140,7 @@ async function compactStored(
   services: RunServices,
   execution: StepExecution,
   { between, instructions }: Order,
-): Promise<Compacted> {
+): Promise<CompactionResult> {
   const { engine, identity, state } = services;
   const place = await untilReached(execution.calls, () => state.session.compactionPlace());
   if (!place) return unchanged;
@@ -180,7 +180,7 @@ async function findEntry(
   session: Session,
   id: EntryId,
   { branch, by }: { readonly branch: RunId | null; readonly by?: RunId },
-): Promise<Compacted | null> {
+): Promise<CompactionResult | null> {
   for await (const entry of session.path(id)) {
     if (entry.type !== "compaction" || (by !== undefined && entry.run !== by)) return null;
     const { store, partition, key } = session;
@@ -195,7 +195,7 @@ async function compactList(
   services: RunServices,
   execution: StepExecution,
   { messages, between, instructions }: Order,
-): Promise<Compacted> {
+): Promise<CompactionResult> {
   const { session } = services.state;
   const history = session.readsHistory
     ? await untilReached(execution.calls, () => session.history({}))

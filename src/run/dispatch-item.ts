@@ -5,7 +5,7 @@ import type { Driver } from "./driver/driver.ts";
 import type { InboxReader } from "./messaging.ts";
 
 /** Returns the labels of an inbox item. They count from now on, read or not. */
-export function labelsOf(item: InboxItem): Labels | undefined {
+export function getItemLabels(item: InboxItem): Labels | undefined {
   if ("envelope" in item) return item.envelope.labels;
   if (item.kind === "ended") return item.result.labels;
   return item.kind === "reply" || item.kind === "signal" ? item.labels : undefined;

@@ -35,7 +35,7 @@ export async function readEphemeral(
   if (messages.length === 0) return undefined;
   const shown = ephemeral.filter((_, index) => states[index]?.length !== 0);
   const labels = shown.reduce(
-    (joined, source) => Labels.join(joined, labelsOf(services, source, execution.place.id)),
+    (joined, source) => Labels.join(joined, getSourceLabels(services, source, execution.place.id)),
     Labels.none,
   );
   return { messages: Object.freeze(messages), labels: Labels.isNone(labels) ? undefined : labels };
@@ -92,7 +92,7 @@ function toMessages(state: Awaited<ReturnType<EphemeralSource["getState"]>>): re
   return messages;
 }
 
-function labelsOf(
+function getSourceLabels(
   { identity: { scope } }: RunServices,
   { name, trust = "untrusted", sensitivity }: EphemeralSource,
   stepId: StepId,

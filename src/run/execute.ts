@@ -28,7 +28,7 @@ import {
   isKnownProtocol,
   protocolNumber,
   RunRandom,
-  type Entrance,
+  type LaunchInput,
   type FinalResult,
   type InboxItem,
 } from "#tree";
@@ -37,22 +37,22 @@ import { Children } from "./children.ts";
 import { obeyOrder } from "./compaction-step.ts";
 import { Journal } from "./driver/journal.ts";
 import { reportProblems } from "./extension-calls.ts";
-import type { ExtensionHost } from "./extension-host.ts";
+import type { ExtensionPort } from "./extension-host.ts";
 import type { ReportFailure } from "./failures.ts";
 import { GuardrailRunner } from "./guardrails.ts";
 import { createOnEvents } from "./interceptions.ts";
-import { dispatch, labelsOf } from "./dispatch-item.ts";
+import { dispatch, getItemLabels } from "./dispatch-item.ts";
 import { createKeepInput, type InputOptions } from "./keep-input.ts";
 import { InboxReader, Messaging } from "./messaging.ts";
 import { createRunCache } from "./answer-cache.ts";
 import { JournaledContext } from "./run-context.ts";
 import {
   conclude,
-  crashed,
+  reportCrash,
   endDirectly,
   endDiverged,
   outputOf,
-  type Finished,
+  type FinishedRun,
   type Output,
 } from "./run-exit.ts";
 import { RunLabels, type RunPolicy, type RunServices } from "./run-services.ts";
@@ -92,7 +92,7 @@ interface ExecutionOptions extends InputOptions {
   readonly prompt: PromptDeps;
   /** The switches that this process knows. */
   readonly switches: SwitchCache;
-  readonly extensions: ExtensionHost;
+  readonly extensions: ExtensionPort;
 }
 
 /**
@@ -107,10 +107,10 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
       wanted: String(protocol),
       present: String(protocolNumber),
     });
-  const entrance = Json.as<Entrance>(primitives.launch.entrance);
+  const entrance = Json.as<LaunchInput>(primitives.launch.entrance);
   const agent = options.agentOf(AgentId.type(entrance.agentId), entrance.version);
   const present = agentVersion(agent);
-  if (present !== entrance.version) return refuse(primitives, entrance, present);
+  if (present !== entrance.version) return refuseVersion(primitives, entrance, present);
   const journal = new Journal(primitives);
   try {
     const execution = createExecution(journal, options, { entrance, agent });
@@ -125,8 +125,12 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
  * Refuses a run of another version, because this code would diverge from its journal. The run waits, unless it must end
  * anyway.
  */
-async function refuse(primitives: ExecutionPrimitives, entrance: Entrance, present: string): Promise<null> {
-  const { cancelled } = await crashed(primitives, "version");
+async function refuseVersion(
+  primitives: ExecutionPrimitives,
+  entrance: LaunchInput,
+  present: string,
+): Promise<null> {
+  const { cancelled } = await reportCrash(primitives, "version");
   if (cancelled === null)
     throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
   await endDirectly(primitives, { status: "cancelled", stopReason: toStopReason(cancelled), output: null });
@@ -189,18 +193,18 @@ async function runThrough(agent: Agent, { context: ctx, inbox, messaging }: Exec
   return Ended.is(output) ? Ended.of({ ...output, output: result }) : result;
 }
 
-interface Execution extends Finished {
+interface Execution extends FinishedRun {
   readonly context: JournaledContext;
   readonly messaging: Messaging;
 }
 
 /** The agent of a run, and its launch input. */
-interface Launched {
-  readonly entrance: Entrance;
+interface LaunchedRun {
+  readonly entrance: LaunchInput;
   readonly agent: Agent;
 }
 
-function createExecution(journal: Journal, options: ExecutionOptions, launched: Launched): Execution {
+function createExecution(journal: Journal, options: ExecutionOptions, launched: LaunchedRun): Execution {
   const { entrance, agent } = launched;
   const { agentId, carried, secret, deadline, news } = entrance;
   const { primitives } = journal;
@@ -212,7 +216,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const labels = new RunLabels(runId, carried?.labels);
   const origins = new PartOrigins(agent.tools ?? []);
   const onItem = (item: InboxItem): void => {
-    labels.join(labelsOf(item), "input", item.kind);
+    labels.join(getItemLabels(item), "input", item.kind);
     origins.note(item);
     dispatch(item, { driver, inbox, children });
   };
@@ -265,7 +269,7 @@ const notInProgram = (id: AgentId): string =>
 
 function createPolicy(
   { permissions, approver, guardrails, prompt, extensions }: ExecutionOptions,
-  { entrance, agent }: Launched,
+  { entrance, agent }: LaunchedRun,
 ): RunPolicy {
   const own = agent.policy ?? {};
   return {
@@ -283,7 +287,7 @@ function createPolicy(
   };
 }
 
-function createIdentity(entrance: Entrance, cancellation: CancellationToken): RunIdentity {
+function createIdentity(entrance: LaunchInput, cancellation: CancellationToken): RunIdentity {
   const { agentId, version, traceId, secret } = entrance;
   const supervision = deepFreeze({ ...entrance.supervision });
   const { runId, treeId } = supervision;

@@ -30,7 +30,7 @@ export interface ConversationAccess {
 }
 
 /** The runtime's functions for handlers of extensions. */
-export interface ExtensionHost {
+export interface ExtensionPort {
   /** The models of all agents, by id. */
   readonly models: ReadonlyMap<string, Model>;
   /** Adds a failure to the list of the process. */

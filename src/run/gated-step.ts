@@ -20,10 +20,10 @@ import { embedTexts } from "./embed-texts.ts";
 import { applyLog, ExtensionCalls, type ExtensionLog } from "./extension-calls.ts";
 import type { GuardrailLog, GuardrailResult, GuardrailSubject } from "./guardrails.ts";
 import { holdIfDisabled } from "./held-step.ts";
-import { ModelCalls, type CallsOwner, type Charge } from "./model-calls.ts";
+import { ModelCalls, type CallsOwner, type AttemptRecord } from "./model-calls.ts";
 import type { Stop } from "./step-stop.ts";
 import type { RunServices } from "./run-services.ts";
-import { journaled, placeStep, type RunningStep, type StepPlace, type StepRecord } from "./step.ts";
+import { runJournaled, placeStep, type RunningStep, type StepRef, type StepRecord } from "./step.ts";
 
 /** One execution of a gated step: the argument of its closure. */
 export interface StepExecution extends RunningStep {
@@ -48,7 +48,7 @@ export interface StepResult extends StepLogs {
 export type StepStop = Stop & StepLogs;
 
 interface Bill {
-  readonly charges: readonly Charge[];
+  readonly charges: readonly AttemptRecord[];
   readonly reported: number;
   /** The effects of extension handlers. */
   readonly extensions?: ExtensionLog | undefined;
@@ -67,7 +67,7 @@ interface GatedStepOptions {
 
 /** A step at its position in the journal. A repeated step stays the same step. */
 export class GatedStep {
-  readonly place: StepPlace;
+  readonly place: StepRef;
   readonly #services: RunServices;
   readonly #options: GatedStepOptions;
   #executions = 0;
@@ -110,19 +110,23 @@ export class GatedStep {
     const { steps } = this.#services.state;
     const mayAppend = this.#options.of !== "compaction";
     let isExecuted = false;
-    const record = await journaled(this.#services, place, async (io): Promise<(Result | StepStop) & Bill> => {
-      isExecuted = true;
-      const held = holdIfDisabled(this.#services, io);
-      if (held && (await held)) return { kind: "paused", charges: [], reported: 0 };
-      const noted = steps.writeNoted();
-      const calls = new ModelCalls(this.#services, { place, io }, owner);
-      const extensions = new ExtensionCalls(this.#services, { place, io }, { mayAppend });
-      const result = (await body({ place, io, calls, extensions })) ?? calls.stop ?? interrupted;
-      const { charges, reported } = calls;
-      const { log } = extensions;
-      await noted;
-      return { ...result, charges, reported, ...(log && { extensions: log }) };
-    });
+    const record = await runJournaled(
+      this.#services,
+      place,
+      async (io): Promise<(Result | StepStop) & Bill> => {
+        isExecuted = true;
+        const held = holdIfDisabled(this.#services, io);
+        if (held && (await held)) return { kind: "paused", charges: [], reported: 0 };
+        const noted = steps.writeNoted();
+        const calls = new ModelCalls(this.#services, { place, io }, owner);
+        const extensions = new ExtensionCalls(this.#services, { place, io }, { mayAppend });
+        const result = (await body({ place, io, calls, extensions })) ?? calls.stop ?? interrupted;
+        const { charges, reported } = calls;
+        const { log } = extensions;
+        await noted;
+        return { ...result, charges, reported, ...(log && { extensions: log }) };
+      },
+    );
     if (!isExecuted) steps.dropNoted();
     return record;
   }

@@ -23,10 +23,10 @@ export function holdIfDisabled(services: SwitchedServices, io: StepIo): Promise<
   const { engine, identity } = services;
   const subject = { tenantId: identity.scope.tenantId, agent: AgentId.type(identity.agentId) };
   const finding = engine.switches.find(io.call, subject);
-  return finding !== null && finding.then((found) => found !== null && hold(services, io, found));
+  return finding !== null && finding.then((found) => found !== null && holdStep(services, io, found));
 }
 
-async function hold(
+async function holdStep(
   { engine: { primitives } }: SwitchedServices,
   io: StepIo,
   { kind, name, object }: FoundSwitch,

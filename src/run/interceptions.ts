@@ -20,7 +20,7 @@ import {
   type Interceptions,
   type NumberedEvent,
 } from "#kernel";
-import { HookManager, viewOf } from "#agents";
+import { HookManager, compactMessages } from "#agents";
 import { callLimited, reportFailure } from "./extension-calls.ts";
 import { createExtensionContext } from "./extension-context.ts";
 import { GatedStep, type StepExecution } from "./gated-step.ts";
@@ -33,7 +33,7 @@ export function interceptInput(services: RunServices, text: string): Promise<str
   const step = new GatedStep(services, { kind: "input", subject: text, of: "tool" });
   const record = step.run(async (execution) => {
     const heard = await fold(services, execution, "input", text, async (on, now, context) =>
-      readText("input", await on.input?.(now, context)),
+      readReplyText("input", await on.input?.(now, context)),
     );
     return execution.calls.mustStop() ? null : { kind: "input", text: heard };
   });
@@ -47,7 +47,7 @@ export function interceptPrompt(
   prompt: string,
 ): Promise<string> {
   return fold(services, execution, "beforeAgentStart", prompt, async (on, now, context) =>
-    readText("beforeAgentStart", await on.beforeAgentStart?.(now, context)),
+    readReplyText("beforeAgentStart", await on.beforeAgentStart?.(now, context)),
   );
 }
 
@@ -60,7 +60,7 @@ export async function interceptMessages(
   const shown = await fold(services, execution, "context", messages, async (on, now, context) =>
     readMessages(await on.context?.(now, context)),
   );
-  return shown === messages ? messages : viewOf({ compact: () => shown }, messages);
+  return shown === messages ? messages : compactMessages({ compact: () => shown }, messages);
 }
 
 /** Runs the handlers that may cancel a compaction, or write its summary. Null: it is made as usual. */
@@ -93,7 +93,7 @@ async function fold<Value>(
 }
 
 /** Reads a reply. @throws TypeError for a reply that is neither empty nor a text. */
-function readText(moment: InterceptedMoment, reply: unknown): string | undefined {
+function readReplyText(moment: InterceptedMoment, reply: unknown): string | undefined {
   if (reply === undefined || reply === null) return undefined;
   if (typeof reply === "string") return reply;
   throw new TypeError(`${moment} must return nothing or a text, got ${typeof reply}`);

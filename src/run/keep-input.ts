@@ -1,7 +1,7 @@
 import type { FileBlock, Input, InputLimits } from "#kernel";
 import { checkInput, inputKey, inputPrint, keepFiles, toInlineBlocks, toInputParts } from "#tree";
 import type { InputParts, NameContent } from "#tree";
-import { journaled, placeStep, type StepServices } from "./step.ts";
+import { runJournaled, placeStep, type StepServices } from "./step.ts";
 
 /** An input on its way to another run. */
 export interface KeptInput {
@@ -35,7 +35,7 @@ export function createKeepInput(
       const { key } = engine.primitives.launch.tree;
       const place = placeStep(engine, "content", inputKey(checked));
       // Content is named by its bytes, so a repeated write is harmless.
-      const { files } = await journaled<{ readonly files: readonly FileBlock[] }>(
+      const { files } = await runJournaled<{ readonly files: readonly FileBlock[] }>(
         services(),
         place,
         async ({ call }) => ({ files: await keepFiles(checked.files, { call, nameContent, key }) }),

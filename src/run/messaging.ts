@@ -10,7 +10,7 @@ import {
   type AskReply,
   type ChildHandle,
   type Envelope,
-  type Hireable,
+  type AgentSpec,
   type Inbox,
   type Input,
   type RunId,
@@ -22,7 +22,7 @@ import type { InboxItem } from "#tree";
 import type { Children } from "./children.ts";
 import type { Driver } from "./driver/driver.ts";
 import type { Journal } from "./driver/journal.ts";
-import { quiet } from "./driver/quiet.ts";
+import { ignoreRejection } from "./driver/ignore-rejection.ts";
 import type { KeepInput } from "./keep-input.ts";
 import type { RunLabels } from "./run-services.ts";
 import { refuseInStep } from "./step.ts";
@@ -49,14 +49,14 @@ export class Messaging {
   }
 
   async ask<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
+    target: AgentSpec<Output> | ChildHandle<Output>,
     input: Input,
     options: AskOptions,
   ): Promise<AskOutcome<Output>> {
     checkDuration("timeoutS", options.timeoutS);
     if (!("runId" in target)) {
       const handle = await this.#deps.children.spawn(target, input, { ...options, asks: true });
-      return this.#awaitReply(handle, handle.boot, options);
+      return this.#awaitReply(handle, handle.firstMessage, options);
     }
     const { driver, runId, children } = this.#deps;
     const task = children.takeTask(target.runId);
@@ -126,7 +126,7 @@ export class Messaging {
   }
 
   async askOrThrow<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
+    target: AgentSpec<Output> | ChildHandle<Output>,
     input: Input,
     options: AskOptions,
   ): Promise<AskReply<Output>> {
@@ -185,7 +185,7 @@ export class InboxReader implements Inbox {
   readonly #queues = new Map<string, Envelope[]>();
   #steering: Envelope[] = [];
   #followUps: Envelope[] = [];
-  #inHand: Envelope | null = null;
+  #currentMessage: Envelope | null = null;
 
   constructor(driver: Driver, journal: Journal) {
     this.#driver = driver;
@@ -193,8 +193,8 @@ export class InboxReader implements Inbox {
   }
 
   /** The message that agent code works on. If the code gives up now, it is the poison message. */
-  get inHand(): Envelope | null {
-    return this.#inHand;
+  get currentMessage(): Envelope | null {
+    return this.#currentMessage;
   }
 
   /** The first unread message: the task that the run was spawned with. */
@@ -236,7 +236,7 @@ export class InboxReader implements Inbox {
   }
 
   next({ waitS = 0 }: { readonly waitS?: number } = {}): Promise<Envelope | null> {
-    return quiet(this.#next(waitS));
+    return ignoreRejection(this.#next(waitS));
   }
 
   async #next(waitS: number): Promise<Envelope | null> {
@@ -244,14 +244,14 @@ export class InboxReader implements Inbox {
     this.#driver.check();
     this.#journal.check();
     checkDuration("waitS", waitS);
-    this.#inHand = this.#shift();
-    if (this.#inHand) return this.#inHand;
+    this.#currentMessage = this.#shift();
+    if (this.#currentMessage) return this.#currentMessage;
     await this.#driver.refresh();
-    this.#inHand = this.#shift();
-    if (this.#inHand || waitS === 0) return this.#inHand;
+    this.#currentMessage = this.#shift();
+    if (this.#currentMessage || waitS === 0) return this.#currentMessage;
     await this.#driver.waits.first(["message"], { at: this.#driver.time + waitS * 1000 });
-    this.#inHand = this.#shift();
-    return this.#inHand;
+    this.#currentMessage = this.#shift();
+    return this.#currentMessage;
   }
 
   steering(): readonly Envelope[] {

@@ -33,9 +33,9 @@ import {
 } from "#kernel";
 import type { Gate } from "#ledger";
 import { withTimeout } from "#base";
-import { withProtocol, type BeginArgument, type FromRun, type Wish } from "#tree";
+import { withProtocol, type BeginArgument, type FromRun, type CallRequest } from "#tree";
 import { AnswerWatch } from "./answer-watch.ts";
-import { estimateCall, fixed, type CallSizing } from "./call-estimate.ts";
+import { estimateCall, freezeList, type CallSizing } from "./call-estimate.ts";
 import { toCancelled, toStop, type Stop } from "./step-stop.ts";
 import { readFiles } from "./read-files.ts";
 import { toRequest } from "./model-request.ts";
@@ -51,7 +51,7 @@ const tenantWaitsMs: readonly number[] = [50, 200, 500, 1_000, 2_000];
 export const defaultTimeoutMs = 600_000;
 
 /** A record of one attempt, for the charges and the stream. */
-export interface Charge {
+export interface AttemptRecord {
   readonly attempt: AttemptId;
   readonly model: string;
   /** Null: unknown. */
@@ -90,7 +90,7 @@ export interface CallsOwner {
 }
 
 /** A call's position in the ledger, the same for all its attempts. */
-interface CallPlace {
+interface CallRef {
   readonly step: StepId;
   /** The last retry that was recorded. */
   retry: number;
@@ -118,13 +118,13 @@ interface ModelCall {
 }
 
 /** One call at its position, with any number of attempts. */
-type Asked = CallPlace &
+type ModelCallRequest = CallRef &
   Required<Omit<ModelCall, "retry" | "from" | "stable" | "ephemeral">> &
   Pick<ModelCall, "from" | "stable"> & { readonly ephemeral: readonly ChatMessage[] };
 
 /** The model calls of one execution of one step. Each passes the gate and is charged separately. */
 export class ModelCalls {
-  readonly charges: Charge[] = [];
+  readonly charges: AttemptRecord[] = [];
   /** The decisions of middleware about the next call, for its manifest. */
   readonly notes: StepDecision[] = [];
   /** Start time of each charge. */
@@ -142,9 +142,9 @@ export class ModelCalls {
    * Retries of all calls of the step together, including earlier executions, so that levels of retries never multiply.
    */
   #retries: number;
-  #failed: { readonly attempt: AttemptId; readonly place: CallPlace } | null = null;
+  #failed: { readonly attempt: AttemptId; readonly place: CallRef } | null = null;
   /** The call that the next attempt belongs to. Null: a new call. */
-  #repeated: CallPlace | null = null;
+  #repeated: CallRef | null = null;
 
   constructor(services: CallServices, step: RunningStep, owner: CallsOwner) {
     this.#services = services;
@@ -171,9 +171,9 @@ export class ModelCalls {
     isTurn = true,
   }: ModelCall): Promise<ModelResponse> {
     const { maxRetries = 3, baseMs = defaultBaseMs } = retry;
-    const shown = fixed(ephemeral.length === 0 ? messages : [...messages, ...ephemeral]);
+    const shown = freezeList(ephemeral.length === 0 ? messages : [...messages, ...ephemeral]);
     const sent = { model, messages: shown, ephemeral, options, from, stable, timeoutMs, isWatched, isTurn };
-    const asked: Asked = { ...this.#nextPlace(), ...sent };
+    const asked: ModelCallRequest = { ...this.#nextPlace(), ...sent };
     const first = this.charges.length;
     for (;;) {
       const attempt = this.#attemptId();
@@ -196,7 +196,7 @@ export class ModelCalls {
 
   /** Records the manifest of a call: its attempts from `first` on. */
   #record(
-    { step, model, messages, ephemeral, options, isWatched: isOwn }: Asked,
+    { step, model, messages, ephemeral, options, isWatched: isOwn }: ModelCallRequest,
     first: number,
     response?: ModelResponse,
   ): Promise<void> {
@@ -238,7 +238,7 @@ export class ModelCalls {
     });
   }
 
-  #nextPlace(): CallPlace {
+  #nextPlace(): CallRef {
     const repeated = this.#repeated;
     this.#repeated = null;
     if (repeated) return repeated;
@@ -247,14 +247,14 @@ export class ModelCalls {
     return { step, retry: index === 0 ? (this.#owner.used ?? 0) : 0 };
   }
 
-  async #attempt(attempt: AttemptId, asked: Asked): Promise<ModelResponse> {
+  async #attempt(attempt: AttemptId, asked: ModelCallRequest): Promise<ModelResponse> {
     const { primitives, clock, openFeed } = this.#services.engine;
     const { model, messages, timeoutMs } = asked;
-    const { wish, remedy } = estimateCall(this.#services.state, asked);
+    const { reservation, remedy } = estimateCall(this.#services.state, asked);
     // Before the gate, so that an unreadable file leaves no reservation.
     const reading = readFiles(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
     const whole = reading instanceof Promise ? await reading : reading;
-    const gate = this.#granted(await this.#pass(attempt, asked, wish), asked, remedy);
+    const gate = this.#granted(await this.#pass(attempt, asked, reservation), asked, remedy);
     // Concurrent with the call. If it fails, the next step writes the messages.
     void this.#services.state.session.flush().catch(() => undefined);
     const began = primitives.now();
@@ -283,7 +283,7 @@ export class ModelCalls {
     }
   }
 
-  #charge(charge: Charge, began: number): void {
+  #charge(charge: AttemptRecord, began: number): void {
     this.charges.push(charge);
     this.#began.push(began);
   }
@@ -324,7 +324,7 @@ export class ModelCalls {
    * Asks the gate. If other trees hold the tenant's money, they are asked to return it. Waits for it for a short time,
    * and then takes what is available.
    */
-  async #pass(attempt: AttemptId, asked: Asked, ask: Wish): Promise<Gate> {
+  async #pass(attempt: AttemptId, asked: ModelCallRequest, ask: CallRequest): Promise<Gate> {
     for (const ms of tenantWaitsMs) {
       const gate = await this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: true });
       if (gate.kind !== "needs-block") return gate;
@@ -333,7 +333,7 @@ export class ModelCalls {
     return this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: false });
   }
 
-  #toGateCall(attempt: AttemptId, asked: Asked, ask: Wish): GateCall {
+  #toGateCall(attempt: AttemptId, asked: ModelCallRequest, ask: CallRequest): GateCall {
     return {
       step: asked.step,
       attempt,
@@ -352,7 +352,7 @@ export class ModelCalls {
   }
 
   /** Returns the grant. A refusal ends the step. @throws the reason of the refusal. */
-  #granted(gate: Gate, { step }: CallPlace, remedy: string | null): Extract<Gate, { kind: "granted" }> {
+  #granted(gate: Gate, { step }: CallRef, remedy: string | null): Extract<Gate, { kind: "granted" }> {
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.
       this.#retries = Math.max(this.#retries, gate.attempts - 1);

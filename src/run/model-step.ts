@@ -21,7 +21,7 @@ import {
 import { failedLayer, placeRetry, throughLayers } from "#agents";
 import { recordAnswer } from "./answered-step.ts";
 import { assemblePrompt, isDueAfter } from "./assemble-prompt.ts";
-import { fixed } from "./call-estimate.ts";
+import { freezeList } from "./call-estimate.ts";
 import { readEphemeral } from "./ephemeral.ts";
 import { withDiagnostic } from "./failures.ts";
 import { GatedStep, toStepScope, type StepExecution } from "./gated-step.ts";
@@ -80,7 +80,7 @@ export async function llm(
   const { policy, state } = services;
   const model = options.model ?? policy.model;
   if (!model) throw noModel(services);
-  const messages = fixed(list);
+  const messages = freezeList(list);
   const step = new GatedStep(services, { kind: "model", subject: "", of: "model" });
   const record = await step.run((execution) => callModel(services, execution, { model, messages, options }));
   if (record.kind === "failed") throw withDiagnostic(decodeError(record.error), record.diagnostic);
@@ -156,7 +156,7 @@ async function withInstructions(
   const instructions =
     sentByParent(services) ??
     (await interceptPrompt(services, execution, await compute({ readSections: readAll })));
-  const messages = fixed([...systemOf(instructions), ...call.messages]);
+  const messages = freezeList([...systemOf(instructions), ...call.messages]);
   const answer = await withHistory(services, execution, { ...call, messages });
   return { ...answer, ...(sections && { sections }), response: { ...answer.response, instructions } };
 }
@@ -243,14 +243,14 @@ async function throughChat(
   if (!result)
     throw new TypeError("chat middleware returned without calling next() or setting context.result");
   await recordAnswer(services, execution, { ...call, ...answered, response: result, began });
-  return answerOf(result, sent, Price.key(call.model));
+  return toStepAnswer(result, sent, Price.key(call.model));
 }
 
 /**
  * Returns the answer with the prompt's size. If a layer answers itself, or changes the prompt or the figures, the size
  * is unknown.
  */
-function answerOf(
+function toStepAnswer(
   response: ModelResponse,
   sent: { readonly usage: Usage | null; readonly by: string } | null,
   wanted: string,

@@ -28,7 +28,7 @@ export class PartOrigins {
 
   /** Returns the origin of a message, as far as it is known. */
   of(message: ChatMessage): Origin {
-    if (message.role === "user") return this.#ofInput(textOf(message));
+    if (message.role === "user") return this.#ofInput(getFirstText(message));
     const labels = message.content.reduce(
       (joined, block) =>
         block.type === "tool-result" ? Labels.join(joined, this.#tools.get(block.name)) : joined,
@@ -44,7 +44,8 @@ export class PartOrigins {
   }
 }
 
-const textOf = ({ content: [first] }: ChatMessage): string => (first?.type === "text" ? first.text : "");
+const getFirstText = ({ content: [first] }: ChatMessage): string =>
+  first?.type === "text" ? first.text : "";
 
 function senderName({ from }: Envelope): string {
   return from.kind === "run"

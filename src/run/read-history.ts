@@ -42,7 +42,7 @@ export async function readProvided(
 }
 
 /** Converts an error of a store into a retryable one: an unreachable store may come back. */
-export function unreachable(error: unknown): RetryableError {
+export function toRetryableError(error: unknown): RetryableError {
   if (error instanceof RetryableError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new RetryableError({ message: `the conversation cannot be reached in the store: ${why}` });

@@ -20,7 +20,7 @@ import {
   type CopyOptions,
   type Envelope,
   type EventPayloads,
-  type Hireable,
+  type AgentSpec,
   type Input,
   type JoinOutcome,
   type LlmOptions,
@@ -41,8 +41,8 @@ import {
 } from "#kernel";
 import { checkData } from "./driver/check-data.ts";
 import type { Driver } from "./driver/driver.ts";
-import { quiet } from "./driver/quiet.ts";
-import { checkSize, maxEventBytes, type TurnPlace } from "#tree";
+import { ignoreRejection } from "./driver/ignore-rejection.ts";
+import { checkSize, maxEventBytes, type TurnPosition } from "#tree";
 import type { Children } from "./children.ts";
 import { guard, isGuarded } from "./guardrail-step.ts";
 import { interceptInput } from "./interceptions.ts";
@@ -53,7 +53,7 @@ import { runCompaction } from "./compaction-step.ts";
 import { readConversation } from "./read-conversation.ts";
 import { takeReview } from "./review-step.ts";
 import { placeCopy, saveTurn } from "./save-turn.ts";
-import { journaled, placeStep, refuseInStep, userStep } from "./step.ts";
+import { runJournaled, placeStep, refuseInStep, userStep } from "./step.ts";
 import { callTool } from "./tool-step.ts";
 
 /** The parts of an execution that its context combines. */
@@ -96,11 +96,11 @@ export class JournaledContext implements RunContext {
     return this.#go(() => callTool(this.#services, this, { name, input, callId: options.callId }));
   }
 
-  guard(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null {
+  checkGuardrails(moment: GuardedMoment, text: string): Promise<GuardrailDecision> | null {
     refuseInStep();
     if (!isGuarded(this.#services, moment)) return null;
     this.#driver.check();
-    return quiet(guard(this.#services, moment, text));
+    return ignoreRejection(guard(this.#services, moment, text));
   }
 
   interceptInput(text: string): Promise<string> | null {
@@ -108,7 +108,7 @@ export class JournaledContext implements RunContext {
     if (!this.#services.policy.launch.interceptsInput) return null;
     this.#driver.check();
     const heard = interceptInput(this.#services, text);
-    return heard && quiet(heard);
+    return heard && ignoreRejection(heard);
   }
 
   reportLoop(decision: "warn" | "block", reason: string): void {
@@ -151,7 +151,7 @@ export class JournaledContext implements RunContext {
   }
 
   spawn<Output>(
-    agent: Hireable<Output>,
+    agent: AgentSpec<Output>,
     task: Input | null,
     options: SpawnOptions = {},
   ): Promise<ChildHandle<Output>> {
@@ -159,7 +159,7 @@ export class JournaledContext implements RunContext {
   }
 
   spawnChild(task: Input, { tools, history = false }: CopyOptions = {}): Promise<ChildHandle> {
-    const spawn = (turn: TurnPlace | null): Promise<ChildHandle> =>
+    const spawn = (turn: TurnPosition | null): Promise<ChildHandle> =>
       this.#children.spawn(this.#agent, task, { retention: "none", tools, ...(turn && { turn }) });
     return this.#go(() => {
       const place = history ? placeCopy(this.#services) : null;
@@ -183,7 +183,7 @@ export class JournaledContext implements RunContext {
   }
 
   ask<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
+    target: AgentSpec<Output> | ChildHandle<Output>,
     input: Input,
     options: AskOptions,
   ): Promise<AskOutcome<Output>> {
@@ -191,7 +191,7 @@ export class JournaledContext implements RunContext {
   }
 
   askOrThrow<Output>(
-    target: Hireable<Output> | ChildHandle<Output>,
+    target: AgentSpec<Output> | ChildHandle<Output>,
     input: Input,
     options: AskOptions,
   ): Promise<AskReply<Output>> {
@@ -246,7 +246,7 @@ export class JournaledContext implements RunContext {
   now(): Promise<number> {
     return this.#go(async () => {
       const place = placeStep(this.#services.engine, "now", "");
-      const { t } = await journaled(this.#services, place, async () => ({}));
+      const { t } = await runJournaled(this.#services, place, async () => ({}));
       return t;
     });
   }
@@ -298,9 +298,9 @@ export class JournaledContext implements RunContext {
     try {
       this.#enter();
       this.#services.state.journal.check();
-      return quiet(act());
+      return ignoreRejection(act());
     } catch (error) {
-      return quiet(Promise.reject(error));
+      return ignoreRejection(Promise.reject(error));
     }
   }
 }

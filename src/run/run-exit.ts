@@ -30,11 +30,11 @@ import {
   type FinalResult,
   type InboxItem,
   type ReplyOf,
-  type Spoken,
+  type SentContent,
   type Task,
 } from "#tree";
 import type { Children } from "./children.ts";
-import type { Driver, Ending } from "./driver/driver.ts";
+import type { Driver, RunEnding } from "./driver/driver.ts";
 import { closeEphemeral } from "./ephemeral.ts";
 import { recordedDiagnostic } from "./failures.ts";
 import type { GuardrailRunner } from "./guardrails.ts";
@@ -45,7 +45,7 @@ import type { RunServices } from "./run-services.ts";
 export type Output = Json | Continuation | Ended | void;
 
 /** The parts of an execution whose state outlives its code. */
-export interface Finished {
+export interface FinishedRun {
   readonly services: RunServices;
   readonly inbox: InboxReader;
   readonly children: Children;
@@ -53,7 +53,7 @@ export interface Finished {
 
 /** The end of a run's code, and the reason of its cancel. Null if the run was not cancelled. */
 interface Exit {
-  readonly ending: Ending<Output>;
+  readonly ending: RunEnding<Output>;
   readonly cancelled: string | null;
 }
 
@@ -63,7 +63,7 @@ interface Exit {
  */
 export async function conclude(
   primitives: ExecutionPrimitives,
-  finished: Finished,
+  finished: FinishedRun,
   { ending, cancelled }: Exit,
 ): Promise<FinalResult | null> {
   const { services, inbox, children } = finished;
@@ -93,18 +93,20 @@ export async function conclude(
       ...(subscriptions.length > 0 && { subscriptions }),
     };
     const unread = [...heard, ...unreadOf(driver, inbox), ...repliesTo(tasks, driver)];
-    const refused = await refusal(driver.finish("continue", { state: ending.value.state, unread, carried }));
+    const refused = await catchTooLarge(
+      driver.finish("continue", { state: ending.value.state, unread, carried }),
+    );
     if (refused)
       return conclude(primitives, finished, { ending: { kind: "threw", error: refused }, cancelled });
     return null;
   }
   const isCrash = cancelled === null && ending.kind === "threw" && !isVerdict(ending.error);
-  if (isCrash && (await crashed(primitives, "crash", diagnosticOf(services, ending.error))).again)
+  if (isCrash && (await reportCrash(primitives, "crash", diagnosticOf(services, ending.error))).again)
     throw ending.error;
   const report = { ...endReport(ending, cancelled), ...(labels.told && { labels: labels.told }) };
   reportTrip(driver, guardrails, report);
   reportSettled(services, report);
-  const poison = isCrash ? inbox.inHand?.id : undefined;
+  const poison = isCrash ? inbox.currentMessage?.id : undefined;
   const unread = unreadOf(driver, inbox).filter((item) => "envelope" in item);
   await flushLast(services, cancelled);
   const end = { ...report, ...turnOf(services), ...(poison && { poison }), unread };
@@ -154,7 +156,7 @@ function turnOf({ state: { session } }: RunServices): Pick<EndReport, "isSaved" 
 }
 
 /** Waits for a call that may be refused because of its size. Returns the refusal. Null if it was accepted. */
-async function refusal(call: Promise<unknown>): Promise<TooLargeError | null> {
+async function catchTooLarge(call: Promise<unknown>): Promise<TooLargeError | null> {
   try {
     await call;
     return null;
@@ -187,7 +189,7 @@ function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly Inbox
 function repliesTo(tasks: readonly Task[], { waits }: Driver): readonly InboxItem[] {
   return tasks.flatMap(({ message }) =>
     waits.kept(`reply/${message}`).map(({ value }): InboxItem => {
-      const { text, data } = Json.as<Spoken>(value);
+      const { text, data } = Json.as<SentContent>(value);
       return { kind: "reply", ask: message, text, data };
     }),
   );
@@ -206,7 +208,7 @@ function diagnosticOf({ engine, identity }: RunServices, error: unknown): Diagno
  * Asks the tree about a run whose execution gave up. The call is not journaled: the stack of an error depends on the
  * build, and a replay must not.
  */
-export async function crashed(
+export async function reportCrash(
   primitives: ExecutionPrimitives,
   why: "crash" | "version",
   diagnostic?: Diagnostic,
@@ -261,16 +263,16 @@ function isVerdict(error: unknown): boolean {
 }
 
 /** Returns the ending of code whose value JSON cannot hold. */
-function unencodable(what: string, problem: string): Ending<Output> {
+function unencodable(what: string, problem: string): RunEnding<Output> {
   return { kind: "threw", error: new UnencodableError({ what, problem: `it${problem}` }) };
 }
 
-function endReport(ended: Ending<Output>, cancelled: string | null): EndReport {
+function endReport(ended: RunEnding<Output>, cancelled: string | null): EndReport {
   const problem = ended.kind === "returned" ? findJsonProblem(outputOf(ended.value)) : null;
   return reportOf(problem === null ? ended : unencodable("the output", problem), cancelled);
 }
 
-function reportOf(ending: Ending<Output>, cancelled: string | null): EndReport {
+function reportOf(ending: RunEnding<Output>, cancelled: string | null): EndReport {
   const ended = ending.kind === "returned" && Ended.is(ending.value) ? ending.value : null;
   if (ended && cancelled === null) {
     const { status, stopReason, output, error } = ended;

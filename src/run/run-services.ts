@@ -19,7 +19,7 @@ import type { LaunchPolicy, RunRandom } from "#tree";
 import type { RunCache } from "./answer-cache.ts";
 import type { CallSizing } from "./call-estimate.ts";
 import type { Journal } from "./driver/journal.ts";
-import type { ExtensionHost } from "./extension-host.ts";
+import type { ExtensionPort } from "./extension-host.ts";
 import type { GuardrailRunner } from "./guardrails.ts";
 import type { RunSession } from "./run-session.ts";
 import type { OpenMemory } from "./scoped-memory.ts";
@@ -57,7 +57,7 @@ export interface RunPolicy {
   /** The data of this process that system prompts show. */
   readonly prompt: PromptDeps;
   /** The runtime's functions for handlers of extensions. */
-  readonly extensions: ExtensionHost;
+  readonly extensions: ExtensionPort;
 }
 
 /** The state part of a run's services. */

@@ -25,10 +25,10 @@ import {
   type Store,
   Usage,
 } from "#kernel";
-import type { CarriedTurn, CompactionOrder, TurnPlace } from "#tree";
-import { toEntry, type Added } from "./added-entry.ts";
+import type { CarriedTurn, CompactionOrder, TurnPosition } from "#tree";
+import { toEntry, type AddedEntry } from "./added-entry.ts";
 import type { HistoryLimits } from "./context-limits.ts";
-import { readProvided, readStored, unreachable } from "./read-history.ts";
+import { readProvided, readStored, toRetryableError } from "./read-history.ts";
 
 /** The conversation of a run, and the access to it. */
 export interface RunSessionOptions {
@@ -40,7 +40,7 @@ export interface RunSessionOptions {
   /** The source of earlier messages. Absent: the store. */
   readonly history?: HistoryProvider | undefined;
   /** The position at which the run's turn begins. Null: it takes no part in a conversation. */
-  readonly place: TurnPlace | null;
+  readonly place: TurnPosition | null;
 }
 
 /** The conversation of one run. */
@@ -53,8 +53,8 @@ export class RunSession {
   /** The newest entry of the conversation after the last save. Undefined: the run has saved nothing. */
   #leaf: EntryId | null | undefined;
   /** The messages of this turn that this execution has added. `#waiting` holds those that may not be written yet. */
-  #added: Added[] = [];
-  #waiting: Added[] = [];
+  #added: AddedEntry[] = [];
+  #waiting: AddedEntry[] = [];
   /** Entries of extensions that came before the first message of the turn. They follow it. */
   #early: { readonly entry: ExtensionEntry; readonly labels: Labels | undefined }[] = [];
   #opened: Session | null = null;
@@ -154,7 +154,7 @@ export class RunSession {
     else this.#add(entry, labels);
   }
 
-  #add(said: Added["said"], labels: Labels | undefined, told?: Added["told"]): void {
+  #add(said: AddedEntry["said"], labels: Labels | undefined, told?: AddedEntry["told"]): void {
     this.#count += 1;
     const added = { number: this.#count, said, labels, told };
     this.#added.push(added);
@@ -251,7 +251,7 @@ export class RunSession {
     try {
       return await this.#turnStart();
     } catch (error) {
-      throw unreachable(error);
+      throw toRetryableError(error);
     }
   }
 
@@ -298,7 +298,7 @@ export class RunSession {
   history(limits: HistoryLimits): Promise<PromptWindow> {
     return (this.#history ??= this.#read(limits).catch((error: unknown) => {
       this.#history = null;
-      throw unreachable(error);
+      throw toRetryableError(error);
     }));
   }
 
@@ -311,7 +311,7 @@ export class RunSession {
     const written = this.#writing
       .then(() => this.#write())
       .catch((error: unknown) => {
-        throw unreachable(error);
+        throw toRetryableError(error);
       });
     this.#writing = written.catch(() => undefined);
     return written;
@@ -329,7 +329,7 @@ export class RunSession {
       this.#waiting = [...this.#added];
       throw new Error(`it ends with ${leaf ?? "nothing"}, not with ${last}`);
     } catch (error) {
-      throw unreachable(error);
+      throw toRetryableError(error);
     }
   }
 

@@ -1,8 +1,8 @@
 import { type EntryId, Json, type StepRetry } from "#kernel";
-import type { TurnPlace } from "#tree";
+import type { TurnPosition } from "#tree";
 import { createEmbed } from "./embed-texts.ts";
 import { GatedStep } from "./gated-step.ts";
-import { unreachable } from "./read-history.ts";
+import { toRetryableError } from "./read-history.ts";
 import type { RunServices } from "./run-services.ts";
 import type { ScopedMemory } from "./scoped-memory.ts";
 import { userStep } from "./step.ts";
@@ -46,7 +46,7 @@ async function adoptTurn(services: RunServices, first: EntryId): Promise<SavedRe
   try {
     await callHandlers(services, memory, { first, leaf });
   } catch (error) {
-    throw unreachable(error);
+    throw toRetryableError(error);
   }
   return memory.lacksVectors ? { leaf, lacksVectors: true } : leaf;
 }
@@ -96,7 +96,7 @@ export async function flushTurn(services: RunServices): Promise<void> {
  * up to the last saved turn. Null: the run takes no part in a conversation. If only the store knows where a turn began,
  * it is read in a step.
  */
-export function placeCopy(services: RunServices): TurnPlace | null | Promise<TurnPlace> {
+export function placeCopy(services: RunServices): TurnPosition | null | Promise<TurnPosition> {
   const { session } = services.state;
   const { turnStart } = session;
   if (turnStart === "none") return null;
@@ -107,7 +107,7 @@ export function placeCopy(services: RunServices): TurnPlace | null | Promise<Tur
   );
 }
 
-const copyAfter = (after: EntryId | null): TurnPlace => ({
+const copyAfter = (after: EntryId | null): TurnPosition => ({
   isKept: false,
   isNamed: true,
   isCopy: true,

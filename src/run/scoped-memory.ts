@@ -60,7 +60,7 @@ interface MemoryScope {
 }
 
 /** A text that was searched for, with its vector. */
-interface AskedMeaning {
+interface MeaningQuery {
   readonly text: string;
   readonly embedder: Embedder;
   /** Null: it could not be computed. */
@@ -79,7 +79,7 @@ export class ScopedMemory implements RunMemory {
   #seen: Labels = Labels.none;
   #lacksVectors = false;
   /** The last search by meaning. */
-  #asked: AskedMeaning | null = null;
+  #asked: MeaningQuery | null = null;
 
   constructor(store: Store, scope: MemoryScope) {
     this.#store = store;

@@ -63,7 +63,7 @@ interface KeptText {
 }
 
 /** The cache position of a section's text. */
-interface KeptPlace {
+interface CachePosition {
   /** Returns the text. Undefined if there is none of this version. */
   get(version: string | number): SectionContent | undefined;
   set(version: string | number, content: SectionContent): void;
@@ -80,7 +80,7 @@ class SectionCache {
   placeFor(
     section: PromptSection,
     { tenantId, agentId, channel, userId }: Omit<SectionCall, "signal" | "report" | "memory">,
-  ): KeptPlace {
+  ): CachePosition {
     const texts = this.#textsOf(section);
     const key = JSON.stringify([tenantId, agentId, channel, userId]);
     return {

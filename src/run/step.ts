@@ -81,7 +81,7 @@ export interface StepRecord {
 }
 
 /** A step's position and name. */
-export interface StepPlace {
+export interface StepRef {
   readonly id: StepId;
   readonly name: string;
   readonly print: string;
@@ -92,7 +92,7 @@ export function placeStep(
   { primitives: { launch }, driver }: EngineServices,
   kind: string,
   subject: string,
-): StepPlace {
+): StepRef {
   const { name, number } = driver.steps.next(kind);
   const place = launch.continuation === 0 ? kind : `${kind}@${launch.continuation}`;
   return { id: StepId.of(launch.runId, place, number), name, print: fingerprint(subject) };
@@ -106,14 +106,14 @@ export interface JournaledIo extends StepIo {
 
 /** A step whose closure is running. */
 export interface RunningStep {
-  readonly place: StepPlace;
+  readonly place: StepRef;
   readonly io: JournaledIo;
 }
 
 /** Runs a closure as a step of the journal, and compares its record with the present request. */
-export async function journaled<Result extends object>(
+export async function runJournaled<Result extends object>(
   { engine: { driver, primitives }, identity: { scope } }: StepServices,
-  place: StepPlace,
+  place: StepRef,
   run: (io: JournaledIo) => Promise<Result>,
 ): Promise<Result & StepRecord> {
   const record = Json.as<Result & StepRecord>(
@@ -143,7 +143,7 @@ export async function journaled<Result extends object>(
   return record;
 }
 
-type Try =
+type StepTry =
   | { readonly value: Json }
   | { readonly error: ErrorData; readonly diagnostic?: Diagnostic | undefined }
   /** The run had to yield. The step is repeated. */
@@ -182,7 +182,7 @@ export async function userStep(
   let retries = 0;
   for (;;) {
     const used = retries;
-    const record = await journaled(services, place, async (io) => {
+    const record = await runJournaled(services, place, async (io) => {
       const held = holdIfDisabled(services, io);
       if (held && (await held)) return { paused: true as const };
       const runOnce = async (): Promise<Json> => encodable(name, await run(call(io.signal)));
@@ -214,7 +214,7 @@ async function runWithRetries(
     readonly runOnce: () => Promise<Json>;
     readonly report: (error: unknown) => Diagnostic;
   },
-): Promise<Try> {
+): Promise<StepTry> {
   for (let retries = used; ; retries++) {
     try {
       return { value: await runOnce() };
@@ -241,7 +241,7 @@ function encodable(step: string, value: unknown): Json {
 }
 
 /** Returns the end of a try that was asked to stop. Null if it was not. */
-function toTry(signal: AbortSignal): Try | null {
+function toTry(signal: AbortSignal): StepTry | null {
   const stopped = getStopError(signal);
   if (stopped === null) return null;
   return stopped instanceof PreemptedError ? { interrupted: true } : { error: stopped.toJSON() };

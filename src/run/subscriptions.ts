@@ -8,7 +8,7 @@ import {
 } from "#kernel";
 import type { CarriedSubscription, InboxItem } from "#tree";
 import type { Driver } from "./driver/driver.ts";
-import { quiet } from "./driver/quiet.ts";
+import { ignoreRejection } from "./driver/ignore-rejection.ts";
 
 interface SubscriptionDeps {
   readonly driver: Driver;
@@ -18,7 +18,7 @@ interface SubscriptionDeps {
 }
 
 /** Returns the key under which the messages of a subscription arrive. */
-const keyOf = (subscription: string): string => `topic/${subscription}`;
+const toWaitKey = (subscription: string): string => `topic/${subscription}`;
 
 /**
  * The subscriptions of a run to topics. A fresh execution can resume those that were open when the previous one ended.
@@ -44,14 +44,14 @@ export class Subscriptions {
     const { waits } = this.#deps.driver;
     return this.open.flatMap(({ subscription }) =>
       waits
-        .kept(keyOf(subscription))
+        .kept(toWaitKey(subscription))
         .map(({ value }): InboxItem => ({ kind: "topic", subscription, envelope: Json.as<Envelope>(value) })),
     );
   }
 
   subscribe(topic: TopicId): Subscription {
     let begun: Promise<CarriedSubscription> | null = null;
-    const begin = (): Promise<CarriedSubscription> => (begun ??= quiet(this.#begin(topic)));
+    const begin = (): Promise<CarriedSubscription> => (begun ??= ignoreRejection(this.#begin(topic)));
     const messages = this.#read(begin);
     return { begin: async () => void (await begin()), [Symbol.asyncIterator]: () => messages };
   }
@@ -72,7 +72,7 @@ export class Subscriptions {
   async *#read(begin: () => Promise<CarriedSubscription>): AsyncGenerator<Envelope, void> {
     const { driver, token } = this.#deps;
     const subscription = await begin();
-    const key = keyOf(subscription.subscription);
+    const key = toWaitKey(subscription.subscription);
     try {
       for (;;) {
         const { value } = await driver.waits.first([key]);

@@ -26,7 +26,7 @@ export function toResult(tool: string, value: unknown): ToolResult {
   const result = ToolResult.of(copyJson(value));
   const [text] = result.content;
   const bytes = text?.type === "text" ? Buffer.byteLength(text.text) : 0;
-  return bytes <= maxResultBytes ? result : tooLarge(tool, bytes);
+  return bytes <= maxResultBytes ? result : toTooLargeResult(tool, bytes);
 }
 
 /**
@@ -39,12 +39,12 @@ function toShownResult(tool: string, { content, isError, value }: ShownValue): T
   const shown = copyJson(content);
   const kept = copyJson(value);
   const bytes = Buffer.byteLength(JSON.stringify([shown, kept]));
-  if (bytes > maxResultBytes) return tooLarge(tool, bytes);
+  if (bytes > maxResultBytes) return toTooLargeResult(tool, bytes);
   const blocks = Array.isArray(shown) ? shown.map((block: Json) => ContentBlock.decode(block)) : [];
   return { content: blocks, isError, ...(!isError && { value: kept ?? null }) };
 }
 
-const tooLarge = (tool: string, bytes: number): ToolResult =>
+const toTooLargeResult = (tool: string, bytes: number): ToolResult =>
   ToolResult.failure(
     `${tool} returned ${bytes} bytes, and at most ${maxResultBytes} are allowed: ask for less`,
   );

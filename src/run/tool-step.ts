@@ -34,7 +34,7 @@ import { addWarnings, checkResult, throwHalt, type GuardedOutcome } from "./guar
 import type { GuardrailLog } from "./guardrails.ts";
 import { toStop } from "./step-stop.ts";
 import type { RunServices } from "./run-services.ts";
-import { getStopError, journaled, placeStep, type StepRecord } from "./step.ts";
+import { getStopError, runJournaled, placeStep, type StepRecord } from "./step.ts";
 import { throughFunctionLayers } from "./tool-middleware.ts";
 import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
 import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
@@ -108,8 +108,8 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
       const { resumption } = pending;
       const mayRerun = resumption?.rerun ?? false;
       const entry = { tool, callId, rerun: mayRerun || pending.rerun, log };
-      const obstacle = tool.idempotent ? null : await passGate(execution, entry);
-      if (obstacle) return obstacle;
+      const blocker = tool.idempotent ? null : await passGate(execution, entry);
+      if (blocker) return blocker;
       // The message with the call is stored before its effect. If that fails, the next step writes it.
       await services.state.session.flush().catch(() => undefined);
       const resumed = resumption?.resumed ?? null;
@@ -148,7 +148,7 @@ interface EffectEntry {
   readonly log: CheckLog;
 }
 
-/** Asks the gate whether a call may begin. Returns the obstacle. Null if there is none. */
+/** Asks the gate whether a call may begin. Returns the blocker. Null if there is none. */
 async function passGate(
   { place, io, calls }: StepExecution,
   { tool, callId, log, rerun: after }: EffectEntry,
@@ -303,7 +303,7 @@ async function executeRunTool(
     if (ReeveError.is(error) || isTeamTool(tool)) return { result, diagnostic: recordedDiagnostic(error) };
     // Its stack depends on the build: replayed code may report only what the journal holds.
     const place = placeStep(services.engine, "diagnose", tool.name);
-    return journaled(services, place, async () => toFailure(services, tool, error));
+    return runJournaled(services, place, async () => toFailure(services, tool, error));
   }
 }
 

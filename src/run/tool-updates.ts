@@ -10,7 +10,7 @@ import {
   type RunMemory,
 } from "#kernel";
 import { TreeSecret } from "#tree";
-import type { RunIdentity, StepPlace } from "./step.ts";
+import type { RunIdentity, StepRef } from "./step.ts";
 
 /** Minimum time between two published updates. */
 const minIntervalMs = 100;
@@ -83,7 +83,7 @@ function toProgress(progress: unknown): ToolUpdate["progress"] {
 /** A call of an effect tool, with the data for its argument. */
 interface MadeCall {
   readonly identity: RunIdentity;
-  readonly place: StepPlace;
+  readonly place: StepRef;
   readonly limited: { readonly signal: AbortSignal };
   readonly updates: ToolUpdates;
   readonly memory: RunMemory | null;

@@ -121,7 +121,7 @@ export async function awaitResumption(
 
 const noPerson = {
   decision: "declined",
-  reason: 'this run has no approver to answer; createRuntime({ approver: "people" }) would ask one',
+  reason: 'this run has no approver to answer; createRuntime({ approver: "human" }) would ask one',
 } as const;
 
 /** Waits. If the run is cancelled, notifies the tool. */

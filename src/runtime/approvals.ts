@@ -17,7 +17,7 @@ import {
 import { treeAddress, callTree } from "#tree";
 
 /** The tenant to read. Default: the partition without a tenant. */
-interface Whose {
+interface TenantFilter {
   readonly tenant?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export class Approvals {
       agent,
       tool,
       risk,
-    }: Whose & {
+    }: TenantFilter & {
       /** Only those of trees that work for this user. Default: any. */
       readonly user?: string | undefined;
       readonly tree?: string;
@@ -68,7 +68,7 @@ export class Approvals {
   }
 
   /** Returns every approval of one tree, in the order of the requests, from the tree itself. */
-  async ofTree(tree: string, { tenant }: Whose = {}): Promise<readonly ApprovalRecord[]> {
+  async ofTree(tree: string, { tenant }: TenantFilter = {}): Promise<readonly ApprovalRecord[]> {
     const address = treeAddress(TreeId.of(tree), tenant);
     return callTree((method, given) => this.#engine.call(address, method, given), "approvals", null);
   }
@@ -80,7 +80,7 @@ export class Approvals {
    * @throws NotFoundError; ApprovalRefusedError if it was decided before, has expired, its run has ended, or `hash`
    * names other arguments.
    */
-  async decide(id: string, answer: ApprovalAnswer, { tenant }: Whose = {}): Promise<ApprovalDecision> {
+  async decide(id: string, answer: ApprovalAnswer, { tenant }: TenantFilter = {}): Promise<ApprovalDecision> {
     const approval = ApprovalId.parse(id);
     const address = treeAddress(ApprovalId.tree(approval), tenant);
     const argument = { ...answer, approval, operationId: randomUUID(), at: this.#now() };

@@ -9,7 +9,7 @@ const askTreeMs = 30_000;
 const pending = "pending";
 
 /** The parts that a wait for an execution needs. */
-interface AttachedHost {
+interface AttachedDeps {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly closed: AbortSignal;
@@ -22,13 +22,13 @@ interface AttachedHost {
  * known to have ended. Later callers ask the tree, because content may have been erased since.
  */
 export class AttachedResult {
-  readonly #host: AttachedHost;
+  readonly #host: AttachedDeps;
   readonly #tree: ObjectAddress;
   readonly #execution: string;
   #waiting: Promise<RunResult | null> | null = null;
   #isOver = false;
 
-  constructor(host: AttachedHost, tree: ObjectAddress, execution: string) {
+  constructor(host: AttachedDeps, tree: ObjectAddress, execution: string) {
     this.#host = host;
     this.#tree = tree;
     this.#execution = execution;

@@ -18,10 +18,11 @@ export async function keepBranchTexts(
   for (let from = await sessions.leaf(partition, session, run); from !== null;) {
     const path = await sessions.path(partition, session, { from, limit: entriesPerRead });
     const own = path.filter(({ branch }) => branch === run);
-    for (const entry of own) if (entry.type === "message") texts.push(toText(JSON.stringify(entry.message)));
+    for (const entry of own)
+      if (entry.type === "message") texts.push(toManifestText(JSON.stringify(entry.message)));
     from = own.length === entriesPerRead ? (own.at(-1)?.parentId ?? null) : null;
   }
   await manifests.putTexts(partition, RunId.tree(run), { texts, lasts: true });
 }
 
-const toText = (text: string): ManifestText => ({ hash: hash("sha256", text, "base64url"), text });
+const toManifestText = (text: string): ManifestText => ({ hash: hash("sha256", text, "base64url"), text });

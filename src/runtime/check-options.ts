@@ -8,7 +8,7 @@ interface TimedOptions {
   readonly yieldTimeoutS?: number;
   readonly cancelGraceS?: number;
   readonly eraseAfterS?: number;
-  readonly ageingS?: number;
+  readonly priorityAgingMs?: number;
   readonly sweepEveryS?: number;
 }
 
@@ -17,8 +17,8 @@ export function checkDurations(options: TimedOptions): void {
   const { approvalExpiresS = 0, yieldTimeoutS = 0, cancelGraceS = 0, eraseAfterS = 0 } = options;
   const durations = { approvalExpiresS, yieldTimeoutS, cancelGraceS, eraseAfterS };
   for (const [name, duration] of Object.entries(durations)) checkDuration(name, duration);
-  const { ageingS = 1, sweepEveryS = 1 } = options;
-  for (const [name, period] of Object.entries({ ageingS, sweepEveryS }))
+  const { priorityAgingMs = 1, sweepEveryS = 1 } = options;
+  for (const [name, period] of Object.entries({ priorityAgingMs, sweepEveryS }))
     checkDuration(name, period, { min: 0.001 });
   for (const { budget, policy = {} } of options.agents) {
     ExecutionBudget.of(budget);

@@ -1,4 +1,4 @@
-import { AgentId, ProgramError, type Agent, type Guardrail, type Hireable, type Tool } from "#kernel";
+import { AgentId, ProgramError, type Agent, type Guardrail, type AgentSpec, type Tool } from "#kernel";
 import {
   handoffOf,
   handoffTargets,
@@ -41,7 +41,7 @@ export function checkProgram(given: readonly Agent[], options: ProgramOptions): 
   const extended = new ExtendedAgents(byType, options);
   const problems = [
     ...given.flatMap((value, index) => (isAgent(value) ? [] : [notAnAgent(value, index)])),
-    ...repeated(agents.map(({ id }) => AgentId.type(id))).map(
+    ...findRepeated(agents.map(({ id }) => AgentId.type(id))).map(
       (name) => `two agents are named ${name}: give one of them another name`,
     ),
     ...agents.flatMap((agent) => [...agentProblems(agent), ...teamProblems(agent, byType)]),
@@ -80,7 +80,7 @@ function agentProblems(agent: Agent): readonly string[] {
         ]
       : []),
     ...tools.flatMap((tool) => toolProblems(name, tool)),
-    ...repeated(tools.map((tool) => tool.name)).map((tool) => repeatedTool(agent, tool)),
+    ...findRepeated(tools.map((tool) => tool.name)).map((tool) => repeatedTool(agent, tool)),
   ];
 }
 
@@ -122,7 +122,7 @@ function repeatedTool({ id, tools = [] }: Agent, name: string): string {
 
 /** Returns the problems of team members and handoff targets. One without code must be another agent's name. */
 function teamProblems(agent: Agent, byType: ReadonlyMap<string, Agent>): readonly string[] {
-  const isStranger = (spec: Hireable<unknown>): boolean =>
+  const isStranger = (spec: AgentSpec<unknown>): boolean =>
     !isAgent(spec) && !byType.has(AgentId.type(spec.id));
   const fix = "which has no run(): list the agent of that name in createRuntime({ agents })";
   const name = AgentId.type(agent.id);
@@ -159,6 +159,6 @@ export function addPrices(prices: PriceList, agents: readonly Agent[]): void {
 }
 
 /** Returns the names that occur more than once, each once. */
-function repeated(names: readonly string[]): readonly string[] {
+function findRepeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }

@@ -62,7 +62,7 @@ export interface ContextUsage {
 }
 
 /** The part of a runtime that conversations need. */
-export interface ConversationHost {
+export interface ConversationDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly uuid: () => string;
@@ -114,12 +114,12 @@ export interface TurnStream<Output = unknown> extends AsyncIterable<RunDelta> {
 export class Conversation<Output = unknown> {
   readonly id: SessionId;
   readonly agent: Agent<Output>;
-  readonly #host: ConversationHost;
+  readonly #host: ConversationDeps;
   readonly #owner: Owner;
   readonly #session: Session;
   readonly #channel: string | null;
 
-  constructor(host: ConversationHost, agent: Agent<Output>, { session, owner, channel }: ConversationPlace) {
+  constructor(host: ConversationDeps, agent: Agent<Output>, { session, owner, channel }: ConversationRef) {
     this.#host = host;
     this.agent = agent;
     this.id = session.id;
@@ -324,7 +324,7 @@ export class Conversation<Output = unknown> {
 }
 
 /** A stored conversation, with its owner. */
-export interface ConversationPlace {
+export interface ConversationRef {
   readonly session: Session;
   readonly owner: Owner;
   readonly channel: string | null;

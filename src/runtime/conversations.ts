@@ -11,7 +11,7 @@ import {
   type RequestMetadata,
   type SessionHead,
 } from "#kernel";
-import { Conversation, type ConversationHost, type Owner } from "./conversation.ts";
+import { Conversation, type ConversationDeps, type Owner } from "./conversation.ts";
 
 /** A conversation to begin. */
 export interface NewConversation extends Owner {
@@ -33,9 +33,9 @@ export interface ConversationFilter extends Owner {
 
 /** The conversations of a runtime. Requires a store. */
 export class Conversations {
-  readonly #host: () => ConversationHost;
+  readonly #host: () => ConversationDeps;
 
-  constructor(host: () => ConversationHost) {
+  constructor(host: () => ConversationDeps) {
     this.#host = host;
   }
 
@@ -78,7 +78,7 @@ export class Conversations {
     return this.#host().store.sessions.list(Partition.of(tenant), filter, page);
   }
 
-  #session({ store }: ConversationHost, id: string, { tenant, user }: Owner): Session {
+  #session({ store }: ConversationDeps, id: string, { tenant, user }: Owner): Session {
     const userId = user === undefined ? null : UserId.of(user);
     return new Session(store.sessions, Partition.of(tenant), { id: SessionId.of(id), userId });
   }

@@ -30,9 +30,9 @@ interface NewTree {
 }
 
 /** The part of a runtime that its trees begin with. */
-interface OpeningHost extends Pick<
+interface OpeningDeps extends Pick<
   RuntimeOptions,
-  "ageingS" | "yieldTimeoutS" | "cancelGraceS" | "maxRestarts" | "retention"
+  "priorityAgingMs" | "yieldTimeoutS" | "cancelGraceS" | "maxRestarts" | "retention"
 > {
   readonly clock: Clock;
   readonly prices: PriceList;
@@ -41,10 +41,17 @@ interface OpeningHost extends Pick<
 /** Creates the argument that opens a tree. */
 export function createOpening(
   { agent, version, input, treeId, compaction }: NewTree,
-  host: OpeningHost,
+  host: OpeningDeps,
   options: StartOptions,
 ): OpenArgument {
-  const { clock, prices, ageingS = 60, yieldTimeoutS = 60, cancelGraceS = 10, maxRestarts = 3 } = host;
+  const {
+    clock,
+    prices,
+    priorityAgingMs = 60_000,
+    yieldTimeoutS = 60,
+    cancelGraceS = 10,
+    maxRestarts = 3,
+  } = host;
   const { retention = "permanent" } = host;
   const at = clock.now();
   const { deadlineS } = options;
@@ -79,7 +86,7 @@ export function createOpening(
     retention: options.retention ?? agent.retention ?? retention,
     rules: options.permissions ?? [],
     prices: prices.pinned,
-    ageingMs: ageingS * 1000,
+    ageingMs: priorityAgingMs,
     yieldTimeoutMs: yieldTimeoutS * 1000,
     cancelGraceMs: cancelGraceS * 1000,
     maxRestarts,

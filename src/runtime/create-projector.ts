@@ -1,6 +1,6 @@
 import { AuditWriter } from "#audit";
 import type { Clock, Keys, Store } from "#kernel";
-import { Projector, type ProjectorHost } from "./projector.ts";
+import { Projector, type ProjectorDeps } from "./projector.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** Creates the projector into a store, with the keys of its audit. */
@@ -12,7 +12,7 @@ export function createProjector(
     telemetry,
     webhooks,
   }: Pick<RuntimeOptions, "telemetry"> &
-    Pick<ProjectorHost, "webhooks"> & { readonly keys: Keys | null; readonly clock: Clock },
+    Pick<ProjectorDeps, "webhooks"> & { readonly keys: Keys | null; readonly clock: Clock },
 ): Projector {
   const { store } = audited;
   const now = (): number => clock.now();

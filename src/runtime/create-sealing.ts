@@ -21,7 +21,7 @@ export function createSealing({
   readonly keys?: Keys | undefined;
 }): RuntimeSealing | null {
   if (!given) return null;
-  const keys = store?.lasts && !given.destroy ? storedKeys(store.keys, given) : given;
+  const keys = store?.durable && !given.destroy ? storedKeys(store.keys, given) : given;
   const seals = new Seals(keys);
   if (!keys.destroy) return { keys, seals };
   const destroy = async (partition: string): Promise<void> => {
@@ -39,7 +39,7 @@ export function sealStore(
   { store, vectors }: { readonly store?: Store; readonly vectors?: VectorStore },
   sealing: RuntimeSealing | null,
 ): Store | undefined {
-  const sealed = store?.lasts && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
+  const sealed = store?.durable && sealing ? sealedStore(store, sealing.keys, sealing.seals) : store;
   if (!vectors) return sealed;
   if (!sealed) throw new TypeError("vectors also need a store: set createRuntime({ store, vectors })");
   return withVectors(sealed, vectors);

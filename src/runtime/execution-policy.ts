@@ -1,6 +1,6 @@
 import type { Approver, Guardrail, Permissions } from "#kernel";
 import { allowAll, defaultPermissions } from "#agents";
-import { quietly } from "./quietly.ts";
+import { ignoreErrors } from "./ignore-errors.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** One day. */
@@ -8,7 +8,7 @@ export const defaultEraseAfterS = 86_400;
 
 /** The rules of a runtime that apply to each of its runs. */
 interface ExecutionPolicy {
-  readonly log: ReturnType<typeof quietly>;
+  readonly log: ReturnType<typeof ignoreErrors>;
   readonly permissions: Permissions;
   readonly approver: Approver | null;
   readonly guardrails: readonly Guardrail[];
@@ -21,7 +21,7 @@ export function executionPolicy(options: RuntimeOptions): ExecutionPolicy {
   const { log, permissions = defaultPermissions, approver, guardrails = [], record = "steps" } = options;
   const { eraseAfterS = defaultEraseAfterS } = options;
   return {
-    log: quietly(log),
+    log: ignoreErrors(log),
     permissions: permissions === "allow-all" ? allowAll : permissions,
     approver: typeof approver === "function" ? approver : null,
     guardrails,

@@ -14,7 +14,7 @@ import {
   type TreeId,
 } from "#kernel";
 import { Session } from "#agents";
-import { callLimited, createMoves, type ConversationAccess, type ExtensionHost } from "#run";
+import { callLimited, createMoves, type ConversationAccess, type ExtensionPort } from "#run";
 import type { Owner } from "./conversation.ts";
 import type { ConversationMove } from "./conversation-move.ts";
 import type { Conversations } from "./conversations.ts";
@@ -51,10 +51,10 @@ interface ExtensionDeps {
 const keptErrors = 100;
 
 /** The scope of a conversation. */
-type Place = Pick<RunScope, "tenantId" | "userId" | "sessionId" | "channel">;
+type ConversationScope = Pick<RunScope, "tenantId" | "userId" | "sessionId" | "channel">;
 
 /** The runtime's functions for extensions, and the list of their failures. */
-export class RuntimeExtensions implements ExtensionHost {
+export class RuntimeExtensions implements ExtensionPort {
   readonly #runtime: ExtendedRuntime;
   readonly #deps: ExtensionDeps;
   #errors: readonly ExtensionErrorRecord[] = [];
@@ -74,12 +74,12 @@ export class RuntimeExtensions implements ExtensionHost {
     return new Map(models.map((model) => [model.id, model]));
   }
 
-  noteFailure({ extension, error, agentId }: Parameters<ExtensionHost["noteFailure"]>[0]): void {
+  noteFailure({ extension, error, agentId }: Parameters<ExtensionPort["noteFailure"]>[0]): void {
     const record = { extension, agent: AgentId.type(agentId), at: this.#deps.clock.now(), error };
     this.#errors = [...this.#errors.slice(1 - keptErrors), record];
   }
 
-  async abort({ tenantId, runId }: Parameters<ExtensionHost["abort"]>[0], reason: string): Promise<void> {
+  async abort({ tenantId, runId }: Parameters<ExtensionPort["abort"]>[0], reason: string): Promise<void> {
     await this.#runtime.run(runId, tenantId === null ? {} : { tenant: tenantId }).cancel(reason);
   }
 
@@ -87,12 +87,16 @@ export class RuntimeExtensions implements ExtensionHost {
     this.#runtime.drain().catch(() => undefined);
   }
 
-  conversation(place: Place, agentId: AgentId): ConversationAccess {
+  conversation(place: ConversationScope, agentId: AgentId): ConversationAccess {
     return createAccess(this.#runtime, this.#deps, { ...place, agentId });
   }
 
   /** Runs the extensions that may cancel a move of a conversation. @throws CancellationError */
-  async beforeMove(agent: Agent<unknown>, place: Place, { moment, move }: ConversationMove): Promise<void> {
+  async beforeMove(
+    agent: Agent<unknown>,
+    place: ConversationScope,
+    { moment, move }: ConversationMove,
+  ): Promise<void> {
     const { agentOf, clock } = this.#deps;
     const { policy, model } = agentOf(AgentId.type(agent.id));
     for (const { extension, on } of policy?.interceptions ?? []) {
@@ -112,7 +116,7 @@ export class RuntimeExtensions implements ExtensionHost {
 
   /** Creates the context of a handler that may cancel a move: there is no run, and the conversation is being moved. */
   #moveContext(
-    place: Place,
+    place: ConversationScope,
     { signal, model, agentId }: { signal: AbortSignal; model: Model | undefined; agentId: AgentId },
   ): ExtensionContext {
     const access = this.conversation(place, agentId);
@@ -144,7 +148,7 @@ export class RuntimeExtensions implements ExtensionHost {
 function createAccess(
   runtime: ExtendedRuntime,
   { store, agentOf, clock, uuid }: ExtensionDeps,
-  { tenantId, userId, sessionId: id, channel, agentId }: Place & { readonly agentId: AgentId },
+  { tenantId, userId, sessionId: id, channel, agentId }: ConversationScope & { readonly agentId: AgentId },
 ): ConversationAccess {
   const { sessions } = runtime;
   const owner: Owner = {

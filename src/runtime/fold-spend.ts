@@ -68,7 +68,7 @@ class SpendFold {
   readonly calls: Map<AttemptId, SpendCall>;
 
   constructor({ rows, calls }: TreeSpend) {
-    this.rows = new Map(rows.map((row) => [keyOf(row), row]));
+    this.rows = new Map(rows.map((row) => [toSpendKey(row), row]));
     this.calls = new Map(calls.map((call) => [call.attempt, call]));
   }
 
@@ -152,11 +152,11 @@ class SpendFold {
     figures: Partial<SpendFigures>,
   ): void {
     const place = { hour: Spend.hourOf(at), agentType, model };
-    const key = keyOf(place);
+    const key = toSpendKey(place);
     const before = this.rows.get(key) ?? Spend.none;
     this.rows.set(key, { ...place, ...Spend.add(before, { ...Spend.none, ...figures }) });
   }
 }
 
-const keyOf = ({ hour, agentType, model }: Pick<SpendRow, "hour" | "agentType" | "model">): string =>
+const toSpendKey = ({ hour, agentType, model }: Pick<SpendRow, "hour" | "agentType" | "model">): string =>
   `${hour} ${agentType} ${model}`;

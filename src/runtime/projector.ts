@@ -43,7 +43,7 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  */
 
 /** The dependencies of a projector. */
-export interface ProjectorHost {
+export interface ProjectorDeps {
   readonly store: Store;
   readonly audit: AuditWriter;
   /** The keys that seal trees. Null: nothing is sealed. */
@@ -68,11 +68,11 @@ const eventsPerBatch = 256;
  */
 export class Projector implements SinkDefinition {
   readonly type = projectorType;
-  readonly #host: ProjectorHost;
+  readonly #host: ProjectorDeps;
   readonly #spend: SpendWriter;
   #lagMs = 0;
 
-  constructor(host: ProjectorHost) {
+  constructor(host: ProjectorDeps) {
     this.#host = host;
     this.#spend = new SpendWriter(host);
   }
@@ -178,9 +178,9 @@ export class Projector implements SinkDefinition {
     const notes = events.flatMap((event) => auditOf(event) ?? []);
     await audit.record(partition, notes);
     const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
-    const isFleeting = (event: NumberedEvent): boolean =>
+    const isErasable = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
-    await store.events.append(partition, tree, kept, isFleeting);
+    await store.events.append(partition, tree, kept, isErasable);
     await this.#host.webhooks?.take(partition, events);
     this.#lagMs = Math.max(0, now() - last.at);
     if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);

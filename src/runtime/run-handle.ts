@@ -14,7 +14,7 @@ import {
   Json,
   type NumberedEvent,
   type ObjectAddress,
-  type Obstacle,
+  type Blocker,
   type Priority,
   RunId,
   type RunResult,
@@ -51,22 +51,22 @@ export interface TopUpAmounts {
 }
 
 /** Options of a decision. */
-type Said = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
+type DecisionDetails = Partial<Pick<ApprovalAnswer, "by" | "reason" | "remember" | "hash">>;
 
 /** Options of an operation that the caller may have to repeat because the reply was lost. */
-interface Once {
+interface OperationOptions {
   /** The same id counts once. Default: a fresh one. */
   readonly id?: string;
 }
 
 /** Options of input from outside. */
-interface FromOutside extends Once {
+interface FromOutside extends OperationOptions {
   /** Labels of the content, for example of a mail from a stranger. Default: none. */
   readonly labels?: Partial<Labels>;
 }
 
 /** The dependencies of a handle. */
-export interface HandleHost {
+export interface HandleDeps {
   readonly engine: Engine;
   /** Null: events are read from the tree itself. */
   readonly store: Store | null;
@@ -93,13 +93,13 @@ const never = new AbortController().signal;
 export class RunHandle<Output = Json> {
   readonly treeId: TreeId;
   readonly runId: RunId;
-  readonly #host: HandleHost;
+  readonly #host: HandleDeps;
   readonly #tree: ObjectAddress;
   /** Null: the execution of the run is unknown, or its engine cannot wait for it. */
   readonly #attached: AttachedResult | null;
 
   constructor(
-    host: HandleHost,
+    host: HandleDeps,
     tree: ObjectAddress,
     ids: { readonly treeId: TreeId; readonly runId: RunId; readonly execution: string | null },
   ) {
@@ -164,7 +164,7 @@ export class RunHandle<Output = Json> {
   }
 
   /** Returns the result without waiting. Null while the run is alive. */
-  async outcome(): Promise<RunResult<Output> | null> {
+  async resultNow(): Promise<RunResult<Output> | null> {
     const result = await this.#call("result", { run: this.runId });
     return result && toTyped<Output>(result);
   }
@@ -189,22 +189,22 @@ export class RunHandle<Output = Json> {
   }
 
   /** Holds the run and its descendants, until `resume`. */
-  async pause(options: Once = {}): Promise<void> {
+  async pause(options: OperationOptions = {}): Promise<void> {
     await this.#call("pause", this.#operation(options));
   }
 
-  async resume(options: Once = {}): Promise<void> {
+  async resume(options: OperationOptions = {}): Promise<void> {
     await this.#call("resume", this.#operation(options));
   }
 
-  async reprioritize(priority: Priority, options: Once = {}): Promise<void> {
+  async reprioritize(priority: Priority, options: OperationOptions = {}): Promise<void> {
     await this.#call("reprioritize", { ...this.#operation(options), priority });
   }
 
   /** Adds to the run's limits and, for a root, to the tree's. @throws RunEndedError */
   async topUp(
     { maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts,
-    options: Once = {},
+    options: OperationOptions = {},
   ): Promise<void> {
     const amounts = { tokens: maxTokens, costMicros: Money.cap(maxCostUsd), turns: maxTurns };
     await this.#call("topUp", { ...this.#operation(options), ...amounts });
@@ -236,7 +236,7 @@ export class RunHandle<Output = Json> {
   }
 
   /** Returns the reason, known only to the engine, why the run cannot continue. Null: none. */
-  async obstacle(): Promise<Obstacle | null> {
+  async blocker(): Promise<Blocker | null> {
     const { engine, clock } = this.#host;
     const asked = this.#call("ledger", { run: this.runId });
     // A tree that another release has written does not answer, so the engine is asked as well.
@@ -246,10 +246,10 @@ export class RunHandle<Output = Json> {
         () => false,
       ),
     );
-    const blocked = isSilent ? await engine.objectObstacle?.(this.#tree) : null;
+    const blocked = isSilent ? await engine.objectBlocker?.(this.#tree) : null;
     if (blocked) return blocked;
     const execution = executionIn(await asked);
-    return execution === null ? null : ((await engine.obstacle?.(execution)) ?? null);
+    return execution === null ? null : ((await engine.blocker?.(execution)) ?? null);
   }
 
   /** Returns every approval of the whole tree, in the order of the requests. */
@@ -258,12 +258,12 @@ export class RunHandle<Output = Json> {
   }
 
   /** Approves a call. @throws NotFoundError, ApprovalRefusedError */
-  async approve(id: string, answer: Said = {}): Promise<void> {
+  async approve(id: string, answer: DecisionDetails = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "approved" });
   }
 
   /** Denies a call. The model is given the reason. @throws NotFoundError, ApprovalRefusedError */
-  async deny(id: string, answer: Omit<Said, "remember"> = {}): Promise<void> {
+  async deny(id: string, answer: Omit<DecisionDetails, "remember"> = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "denied" });
   }
 
@@ -271,7 +271,7 @@ export class RunHandle<Output = Json> {
    * Approves a call with other arguments, which are checked like the model's own. @throws NotFoundError,
    * ApprovalRefusedError
    */
-  async edit(id: string, input: Json, answer: Omit<Said, "remember"> = {}): Promise<void> {
+  async edit(id: string, input: Json, answer: Omit<DecisionDetails, "remember"> = {}): Promise<void> {
     await this.#decide(id, { by: "user", ...answer, decision: "edited", arguments: input });
   }
 
@@ -282,12 +282,12 @@ export class RunHandle<Output = Json> {
 
   /** Sends a message for the current work. It reaches the agent before its next model call. */
   async steer(input: Input, options: FromOutside = {}): Promise<void> {
-    await this.#nudge("steer", input, options);
+    await this.#injectMessage("steer", input, options);
   }
 
   /** Sends a message for after the current work. It reaches the agent when it would stop. */
   async followUp(input: Input, options: FromOutside = {}): Promise<void> {
-    await this.#nudge("followUp", input, options);
+    await this.#injectMessage("followUp", input, options);
   }
 
   /** Resolves a `ctx.waitFor(name)`, now or when the code reaches it. The same `id` counts once. */
@@ -318,7 +318,7 @@ export class RunHandle<Output = Json> {
   }
 
   /** Returns the fields of every operation on the run. A repeated operation under the same id changes nothing. */
-  #operation({ id = this.#host.uuid() }: Once): {
+  #operation({ id = this.#host.uuid() }: OperationOptions): {
     readonly run: RunId;
     readonly operationId: string;
     readonly at: number;
@@ -326,7 +326,7 @@ export class RunHandle<Output = Json> {
     return { run: this.runId, operationId: id, at: this.#host.now() };
   }
 
-  async #nudge(kind: "steer" | "followUp", input: Input, { id, labels }: FromOutside): Promise<void> {
+  async #injectMessage(kind: "steer" | "followUp", input: Input, { id, labels }: FromOutside): Promise<void> {
     const messageId = MessageId.of(id ?? this.#host.uuid());
     const prepared = this.#host.prepareInput(this.#tree.key, input);
     const { parts } = prepared instanceof Promise ? await prepared : prepared;

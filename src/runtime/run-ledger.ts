@@ -27,22 +27,22 @@ export interface RunLedger {
 }
 
 /** The reply of the tree. */
-interface Kept {
+interface StoredLedger {
   readonly tree: TreeState;
   readonly run: { readonly account: RunAccount; readonly execution: string | null } | null;
 }
 
 /** Returns the figures for people, without the ledger's internals. */
 export function readLedger(reply: Json): RunLedger {
-  const { tree, run } = Json.as<Kept>(reply);
+  const { tree, run } = Json.as<StoredLedger>(reply);
   return {
     tree: {
-      ...viewOf(tree.account),
+      ...toAccountView(tree.account),
       maxAgents: tree.spawn.maxAgents,
       liveAgents: tree.headcount.holders,
       lent: lentOf(tree.block),
     },
-    run: run && { ...viewOf(run.account), maxTurns: run.account.maxTurns, turns: run.account.turns },
+    run: run && { ...toAccountView(run.account), maxTurns: run.account.maxTurns, turns: run.account.turns },
   };
 }
 
@@ -54,10 +54,16 @@ function lentOf(block: Block | null): RunLedger["tree"]["lent"] {
 
 /** Returns the engine's id of the run's execution. Null while there is none. */
 export function executionIn(reply: Json): string | null {
-  return Json.as<Kept>(reply).run?.execution ?? null;
+  return Json.as<StoredLedger>(reply).run?.execution ?? null;
 }
 
-const viewOf = ({ maxTokens, maxCostMicros: maxCost, settled, reserved, inDoubt }: Account): AccountView => ({
+const toAccountView = ({
+  maxTokens,
+  maxCostMicros: maxCost,
+  settled,
+  reserved,
+  inDoubt,
+}: Account): AccountView => ({
   maxTokens,
   maxCostMicros: maxCost,
   settled,

@@ -13,7 +13,7 @@ import {
 import { treeAddress, callTree } from "#tree";
 
 /** The tenant to read. Default: the partition without a tenant. */
-interface Whose {
+interface TenantFilter {
   readonly tenant?: string;
 }
 
@@ -28,19 +28,19 @@ export class Runs {
   }
 
   /** Lists runs, newest first. @throws TypeError without a store. */
-  list(filter: RunFilter & Whose = {}, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
+  list(filter: RunFilter & TenantFilter = {}, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = filter;
     return this.#need().runs.list(Partition.of(tenant), rest, page);
   }
 
   /** Finds roots by a prefix or an amount, in that order. @throws TypeError without a store. */
-  search(search: TreeSearch & Whose, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
+  search(search: TreeSearch & TenantFilter, page: PageRequest = { size: 50 }): Promise<Page<RunRecord>> {
     const { tenant, ...rest } = search;
     return this.#need().runs.search(Partition.of(tenant), rest, page);
   }
 
   /** Returns every run of a tree, in spawn order. @throws TypeError without a store. */
-  tree(tree: string, { tenant }: Whose = {}): Promise<readonly RunRecord[]> {
+  tree(tree: string, { tenant }: TenantFilter = {}): Promise<readonly RunRecord[]> {
     return this.#need().runs.tree(Partition.of(tenant), TreeId.of(tree));
   }
 
@@ -50,7 +50,7 @@ export class Runs {
    *
    * @throws TypeError without a store.
    */
-  async root(tree: string, { tenant }: Whose = {}): Promise<RunRecord | undefined> {
+  async root(tree: string, { tenant }: TenantFilter = {}): Promise<RunRecord | undefined> {
     const [root] = await this.tree(tree, tenant === undefined ? {} : { tenant });
     if (root) return root;
     const address = treeAddress(TreeId.of(tree), tenant);
@@ -64,7 +64,7 @@ export class Runs {
   }
 
   /** Returns the user that a tree works for. Null: none. Undefined as for `root`. @throws TypeError without a store. */
-  async userOf(tree: string, whose: Whose = {}): Promise<UserId | null | undefined> {
+  async userOf(tree: string, whose: TenantFilter = {}): Promise<UserId | null | undefined> {
     return (await this.root(tree, whose))?.userId;
   }
 

@@ -71,7 +71,7 @@ export interface RuntimeOptions extends SweepOptions {
   /**
    * The approver of calls that require approval: people, through `approvals`, or code. Default: such calls are refused.
    */
-  readonly approver?: "people" | Approver;
+  readonly approver?: "human" | Approver;
   /** Seconds until an unanswered approval request expires and the call is refused. Default: a week. */
   readonly approvalExpiresS?: number;
   /** Guardrails of every agent, before the agent's own. Default: none. */
@@ -121,6 +121,6 @@ export interface RuntimeOptions extends SweepOptions {
   readonly workingDirectory?: string;
   /** Settings of webhooks: allowed URLs, and number of tries. Default: public URLs over https. */
   readonly webhooks?: WebhookSettings;
-  /** Seconds in the queue after which a run moves up one level. Default: 60. */
-  readonly ageingS?: number;
+  /** Milliseconds in the queue after which a run moves up one level. Default: 60,000. */
+  readonly priorityAgingMs?: number;
 }

@@ -23,7 +23,7 @@ import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
 import { Audit, auditKeys } from "#audit";
-import type { ConversationHost } from "./conversation.ts";
+import type { ConversationDeps } from "./conversation.ts";
 import { agentOfHead, Conversations } from "./conversations.ts";
 import { checkDurations } from "./check-options.ts";
 import { Memories } from "./memories.ts";
@@ -315,7 +315,7 @@ export class Runtime {
     });
   }
 
-  #conversationHost(): ConversationHost {
+  #conversationHost(): ConversationDeps {
     const { engine } = this.#options;
     return {
       store: this.store,

@@ -112,14 +112,14 @@ export class Schedules {
     const spec = this.#spec(options);
     checkTimes(spec, now());
     const argument: SetScheduleArgument = { spec, nonce: uuid() };
-    const address = scheduleAddress(spec.id, ownerOf(options));
-    return viewOf(Json.as(await engine.call(address, "set", withProtocol(argument))));
+    const address = scheduleAddress(spec.id, checkOwner(options));
+    return toScheduleView(Json.as(await engine.call(address, "set", withProtocol(argument))));
   }
 
   /** Finds a schedule. Null: there is none of that id. */
   async get(id: string, owner: ScheduleOwner = {}): Promise<ScheduleDetails | null> {
     const found = await this.#find(id, owner);
-    return found && { ...viewOf(found), input: found.spec.input };
+    return found && { ...toScheduleView(found), input: found.spec.input };
   }
 
   /** Lists schedules, by user and id. */
@@ -136,12 +136,12 @@ export class Schedules {
       return this.#find(id, { tenant, user: owner });
     });
     const schedules = (await Promise.all(found)).filter((schedule) => schedule !== null);
-    return { ...page, items: schedules.map(viewOf) };
+    return { ...page, items: schedules.map(toScheduleView) };
   }
 
   /** Removes a schedule: no further tick starts a tree. Live trees continue. Returns whether it existed. */
   async remove(id: string, owner: ScheduleOwner = {}): Promise<boolean> {
-    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    const address = scheduleAddress(checkScheduleId(id), checkOwner(owner));
     return (await this.#deps.engine.call(address, "remove", withProtocol(null))) === true;
   }
 
@@ -156,7 +156,7 @@ export class Schedules {
   }
 
   async #find(id: string, owner: ScheduleOwner): Promise<ScheduleReply | null> {
-    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    const address = scheduleAddress(checkScheduleId(id), checkOwner(owner));
     return Json.as(await this.#deps.engine.call(address, "get", withProtocol(null)));
   }
 
@@ -165,10 +165,10 @@ export class Schedules {
     owner: ScheduleOwner,
     change: { readonly paused: boolean },
   ): Promise<ScheduleView> {
-    const address = scheduleAddress(checkScheduleId(id), ownerOf(owner));
+    const address = scheduleAddress(checkScheduleId(id), checkOwner(owner));
     const found = await this.#deps.engine.call(address, "pause", withProtocol(change));
     if (found === null) throw new NotFoundError({ what: "schedule", id });
-    return viewOf(Json.as(found));
+    return toScheduleView(Json.as(found));
   }
 
   #spec(options: ScheduleOptions): ScheduleSpec {
@@ -214,7 +214,7 @@ export function checkTimes(
 }
 
 /** Checks the owner of a schedule. @throws TypeError on an invalid tenant or user. */
-function ownerOf({ tenant, user }: ScheduleOwner): ScheduleOwner {
+function checkOwner({ tenant, user }: ScheduleOwner): ScheduleOwner {
   if (tenant !== undefined) TenantId.of(tenant);
   return { tenant, user: user === undefined || user === null ? null : UserId.of(user) };
 }
@@ -249,7 +249,7 @@ function toJsonInput(input: Input, limits: InputLimits | undefined): Input {
   return { ...input, files };
 }
 
-function viewOf({ spec, state }: ScheduleReply): ScheduleView {
+function toScheduleView({ spec, state }: ScheduleReply): ScheduleView {
   const { input: _, options, ...shown } = spec;
   const { paused, setAt, next: nextAt, last } = state;
   return { ...shown, budget: options.budget ?? {}, paused, setAt, nextAt, last };

@@ -24,14 +24,14 @@ export function keyFile({ path }: { readonly path: string }): Keys {
 }
 
 async function masters(path: string): Promise<readonly [MasterKey, ...MasterKey[]]> {
-  const text = (await textOf(path)) ?? (await create(path));
+  const text = (await readIfPresent(path)) ?? (await createKeyFile(path));
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const [newest = "", ...older] = lines;
   return [masterKey(newest, path), ...older.map((line) => masterKey(line, path))];
 }
 
 /** Creates the file. Several processes may try concurrently: the file appears complete, and the first one stays. */
-async function create(path: string): Promise<string> {
+async function createKeyFile(path: string): Promise<string> {
   const folder = dirname(path);
   // The process that creates the folder excludes it from git, even if another process creates the key.
   const isOurs = (await mkdir(folder, { recursive: true })) !== undefined;
@@ -48,7 +48,7 @@ async function create(path: string): Promise<string> {
   return readFile(path, "utf8");
 }
 
-async function textOf(path: string): Promise<string | null> {
+async function readIfPresent(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {

@@ -78,8 +78,8 @@ export class AesSeal implements Seal {
   }
 
   static of(partition: string, [newest, ...older]: KeyRing): AesSeal {
-    const first = keyOf(newest);
-    const keys = [first, ...older.map(keyOf)].map((key) => [key.id.toString(), key] as const);
+    const first = toSealKey(newest);
+    const keys = [first, ...older.map(toSealKey)].map((key) => [key.id.toString(), key] as const);
     return new AesSeal({ partition, keys: new Map(keys), newest: first, place: null, purpose: null });
   }
 
@@ -179,7 +179,7 @@ export class AesSeal implements Seal {
   }
 }
 
-function keyOf({ id, secret, lasting = false }: KeyRing[number]): Key {
+function toSealKey({ id, secret, lasting = false }: KeyRing[number]): Key {
   const name = Buffer.from(id);
   if (name.length < 1 || name.length > 255 || secret.length !== 32)
     throw new TypeError("a sealing key needs an id of 1 to 255 bytes and a secret of 32 bytes");

@@ -22,7 +22,7 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
       if (content.isErased)
         throw new KeyDestroyedError({ partition: Partition.key(partition, entry.treeId) });
       const sealing = entry.lasts ? content.lasting : content;
-      const value = sealing.seal(placeOf({ ...entry, key }), entry.value);
+      const value = sealing.seal(toCacheContext({ ...entry, key }), entry.value);
       await cache.put(partition, { ...entry, key, value }, limits);
     },
     erase: (partition, tree) => cache.erase(partition, tree),
@@ -33,11 +33,11 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
  * Returns the position that an answer is sealed for. It contains key and expiry, so write access to the database is not
  * enough to move an answer to another key, or to extend its life.
  */
-const placeOf = ({ key, until }: CacheEntry): string => `cache ${key} ${until}`;
+const toCacheContext = ({ key, until }: CacheEntry): string => `cache ${key} ${until}`;
 
 function openUnlessErased(content: Content, kept: CacheEntry): Pick<CacheEntry, "value"> | undefined {
   try {
-    return { value: content.open(placeOf(kept), kept.value) };
+    return { value: content.open(toCacheContext(kept), kept.value) };
   } catch (error) {
     if (error instanceof KeyDestroyedError) return undefined;
     throw error;

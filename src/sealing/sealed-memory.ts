@@ -35,7 +35,7 @@ export function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Sto
       const facts = await memory.recall(partition, owner, hashed);
       return facts
         .map((fact) => openFact(content, owner, fact))
-        .toSorted((a, b) => compare(a.key, b.key) || a.validFrom - b.validFrom);
+        .toSorted((a, b) => compareIds(a.key, b.key) || a.validFrom - b.validFrom);
     },
     forget: async (partition, owner, request) => {
       if ("fact" in request) return memory.forget(partition, owner, request);
@@ -126,7 +126,7 @@ function openFact(content: Content, owner: MemoryOwner, fact: Fact): Fact {
   const said = content.open(placeOfFact(owner, fact), fact.value);
   const { key, value = null, labels } = isJsonObject(said) ? said : {};
   if (typeof key !== "string") throw broken(owner);
-  return { ...fact, key, value, labels: labelsOf(owner, labels) };
+  return { ...fact, key, value, labels: requireLabels(owner, labels) };
 }
 
 /** Opens a block. @throws SealBrokenError, KeyDestroyedError */
@@ -134,10 +134,10 @@ function openBlock(content: Content, owner: MemoryOwner, block: MemoryBlock): Me
   const said = content.open(placeOfBlock(owner, block.name, block.version), { sealed: block.text });
   const { text, limit, labels } = isJsonObject(said) ? said : {};
   if (typeof text !== "string" || typeof limit !== "number") throw broken(owner);
-  return { ...block, text, limit, labels: labelsOf(owner, labels) };
+  return { ...block, text, limit, labels: requireLabels(owner, labels) };
 }
 
-function labelsOf(owner: MemoryOwner, value: Json | undefined): Labels {
+function requireLabels(owner: MemoryOwner, value: Json | undefined): Labels {
   const labels = Labels.decode(value);
   if (labels === null) throw broken(owner);
   return labels;
@@ -146,4 +146,4 @@ function labelsOf(owner: MemoryOwner, value: Json | undefined): Labels {
 const broken = (owner: MemoryOwner): SealBrokenError =>
   new SealBrokenError({ partition: MemoryOwner.key(owner), reason: "not-authentic" });
 
-const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
+const compareIds = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

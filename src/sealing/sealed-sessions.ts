@@ -93,11 +93,11 @@ function openHead(content: Content, kept: SessionHead): SessionHead {
 }
 
 // A fork copies entries into another session, so an entry is bound to its id only.
-const placeOf = ({ id }: SessionEntry): string => `entry ${id}`;
+const toEntryContext = ({ id }: SessionEntry): string => `entry ${id}`;
 
 function sealEntry(content: Content, entry: SessionEntry): SessionEntry {
   const { id, parentId, at, branch } = entry;
-  const raw = content.seal(placeOf(entry), SessionEntry.encode(entry));
+  const raw = content.seal(toEntryContext(entry), SessionEntry.encode(entry));
   return { id, parentId, at, branch, type: "unknown", raw };
 }
 
@@ -106,7 +106,7 @@ function openEntry(content: Content, kept: SessionEntry): SessionEntry {
   const { id, parentId, at, branch } = kept;
   const base = { id, parentId, at, branch };
   const raw = SessionEntry.encode(kept);
-  const said = openOr(undefined, () => content.open(placeOf(kept), raw));
+  const said = openOr(undefined, () => content.open(toEntryContext(kept), raw));
   return said === undefined ? { ...base, type: "unknown", raw } : SessionEntry.decode(base, said);
 }
 

@@ -35,7 +35,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     return new Content(key, await seals.of(key));
   };
   return {
-    lasts: store.lasts,
+    durable: store.durable,
     runs: store.runs,
     keys: store.keys,
     workers: store.workers,
@@ -59,10 +59,10 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
 
 function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["events"] {
   return {
-    append: async (partition, tree, added, isFleeting = () => false) => {
-      const fleeting = await contentOf(partition, tree);
-      const { lasting } = fleeting;
-      const sealed = added.map((event) => sealEvent(isFleeting(event) ? fleeting : lasting, event));
+    append: async (partition, tree, added, isErasable = () => false) => {
+      const erasable = await contentOf(partition, tree);
+      const { lasting } = erasable;
+      const sealed = added.map((event) => sealEvent(isErasable(event) ? erasable : lasting, event));
       await events.append(partition, tree, sealed);
     },
     rewrite: async (partition, tree, given) => {
@@ -85,12 +85,13 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
 
 type SealedEvent = Pick<NumberedEvent, "treeId" | "seq"> & { readonly payload: Json };
 
-const placeOf = ({ treeId, seq }: Pick<NumberedEvent, "treeId" | "seq">): string => `event ${treeId} ${seq}`;
+const toEventContext = ({ treeId, seq }: Pick<NumberedEvent, "treeId" | "seq">): string =>
+  `event ${treeId} ${seq}`;
 
 /** Seals an event. Its position and type stay readable; its payload does not. */
 function sealEvent(content: Content, event: NumberedEvent): NumberedEvent {
   const { seq, type, eventId, treeId, runId, agent, at, attempt, ...told } = event;
-  const payload = content.seal(placeOf(event), told);
+  const payload = content.seal(toEventContext(event), told);
   return Json.as({ seq, type, eventId, treeId, runId, agent, at, attempt, payload });
 }
 
@@ -98,21 +99,21 @@ const openEvents = (content: Content, kept: readonly NumberedEvent[]): readonly 
   kept.map((event) => openEvent(content, Json.as(Json.of(event))));
 
 function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {
-  return Object.assign(Json.as<NumberedEvent>(content.open(placeOf(open), payload)), open);
+  return Object.assign(Json.as<NumberedEvent>(content.open(toEventContext(open), payload)), open);
 }
 
-type Asked = Pick<ApprovalRecord, "arguments" | "why">;
-type Answered = Pick<ApprovalDecision, "arguments" | "reason">;
+type QuestionContent = Pick<ApprovalRecord, "arguments" | "why">;
+type AnswerContent = Pick<ApprovalDecision, "arguments" | "reason">;
 
 const isErased = (kept: Json | undefined): boolean => kept === null || kept === undefined;
 
 /** Opens an approval. An erased one has nothing left to open. */
 function openApproval(content: Content, kept: ApprovalRecord): ApprovalRecord {
   if (isErased(kept.arguments)) return kept;
-  const asked = Json.as<Asked>(content.open(`approval ${kept.id}`, kept.arguments));
+  const asked = Json.as<QuestionContent>(content.open(`approval ${kept.id}`, kept.arguments));
   if (kept.decision === null) return { ...kept, ...asked };
   const { arguments: sealed, ...open } = kept.decision;
-  const answered = Json.as<Answered>(content.open(`decision ${kept.id}`, sealed));
+  const answered = Json.as<AnswerContent>(content.open(`decision ${kept.id}`, sealed));
   return { ...kept, ...asked, decision: { ...open, ...answered } };
 }
 

@@ -2,7 +2,7 @@ import type { Keys, Sealing } from "#kernel";
 import { LruMap } from "#base";
 import { AesSeal } from "./seal.ts";
 
-interface Kept {
+interface CachedSeal {
   readonly seal: Promise<AesSeal>;
   readonly until: number;
 }
@@ -10,13 +10,13 @@ interface Kept {
 /** A cache of the seals of all partitions. Small and short-lived, because a destroyed key must not survive here. */
 export class Seals implements Sealing {
   readonly #keys: Keys;
-  readonly #kept: LruMap<string, Kept>;
-  readonly #keptMs: number;
+  readonly #kept: LruMap<string, CachedSeal>;
+  readonly #keyCacheMs: number;
 
-  constructor(keys: Keys, options: { readonly maxKept?: number; readonly keptMs?: number } = {}) {
+  constructor(keys: Keys, options: { readonly maxKept?: number; readonly keyCacheMs?: number } = {}) {
     this.#keys = keys;
     this.#kept = new LruMap({ max: options.maxKept ?? 1_000 });
-    this.#keptMs = options.keptMs ?? 30_000;
+    this.#keyCacheMs = options.keyCacheMs ?? 30_000;
   }
 
   /** Returns the seal of a partition. @throws KeyDestroyedError, or the reason why no key is available. */
@@ -24,7 +24,7 @@ export class Seals implements Sealing {
     const known = this.#kept.get(partition);
     if (known && known.until > Date.now()) return known.seal;
     const seal = this.#keys.of(partition).then((ring) => AesSeal.of(partition, ring));
-    const kept = { seal, until: Date.now() + this.#keptMs };
+    const kept = { seal, until: Date.now() + this.#keyCacheMs };
     this.#kept.set(partition, kept);
     seal.catch(() => {
       if (this.#kept.get(partition) === kept) this.#kept.delete(partition);

@@ -45,7 +45,7 @@ export function createApiKey({ tenant, user = null, scopes, expiresAt, limits }:
   const id = randomBytes(9).toString("hex");
   const key = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
   const owner = { tenant, user: user === null ? null : UserId.of(user) };
-  return { key, record: { id, hash: hashOf(key), ...owner, scopes, expiresAt, ...(limits && { limits }) } };
+  return { key, record: { id, hash: hashKey(key), ...owner, scopes, expiresAt, ...(limits && { limits }) } };
 }
 
 /** Authenticates callers by API key. */
@@ -53,7 +53,7 @@ export function apiKeys(
   source: ApiKeySource,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Auth {
-  const keys = isList(source) ? inList(source) : source;
+  const keys = isRecordList(source) ? findInList(source) : source;
   const isCurrent = (record: ApiKeyRecord, id: string): boolean =>
     record.id === id && record.expiresAt > clock.now();
   return {
@@ -61,7 +61,7 @@ export function apiKeys(
       const id = /^reeve_([0-9a-f]{18})_[\w-]{43}$/.exec(bearer)?.[1] ?? "";
       const found = await keys.find(id);
       const record = found && ApiKeyRecord.decode(found);
-      const isRight = isSame(hashOf(bearer), record?.hash ?? nobody);
+      const isRight = isEqualInConstantTime(hashKey(bearer), record?.hash ?? nobody);
       return record && isRight && isCurrent(record, id) ? toPrincipal(record) : null;
     },
     renew: async (id) => {
@@ -76,19 +76,19 @@ function toPrincipal({ id, tenant, user, scopes, limits, expiresAt }: ApiKeyReco
   return { id, tenant, ...(user !== null && { user }), scopes, ...(limits && { limits }), expiresAt };
 }
 
-const isList = (source: ApiKeySource): source is readonly ApiKeyRecord[] => Array.isArray(source);
+const isRecordList = (source: ApiKeySource): source is readonly ApiKeyRecord[] => Array.isArray(source);
 
-function inList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find"> {
+function findInList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find"> {
   const known = new Map(records.map((record) => [record.id, record]));
   return { find: async (id) => known.get(id) ?? null };
 }
 
-const hashOf = (key: string): string => hash("sha256", key);
+const hashKey = (key: string): string => hash("sha256", key);
 
 /** Hash that unknown keys are compared with, so that they take as long as known keys. */
 const nobody = "0".repeat(64);
 
-function isSame(one: string, other: string): boolean {
+function isEqualInConstantTime(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

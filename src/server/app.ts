@@ -5,16 +5,16 @@ import type { Runtime } from "#runtime";
 import { systemClock, withTimeout } from "#base";
 import { type Auth, type Principal, sharerOf } from "./auth.ts";
 import type { DevTools } from "./dev-tools.ts";
-import { Feeds } from "./feeds.ts";
+import { SharedTails } from "./shared-tails.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
 import { checkContent, checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
-import { defaultLimits, type Limits, Places, RateLimit, roomsOf } from "./limits.ts";
+import { defaultLimits, type Limits, FairSemaphore, RateLimit, roomsOf } from "./limits.ts";
 import { PageFiles, pageHeaders, type PageOptions } from "./page-files.ts";
 import { type ServerMount, toMountedCall } from "./mount.ts";
 import { RecentTrees } from "./recent-trees.ts";
-import { RefusalError, tell, type Told } from "./refusal.ts";
-import type { Route, ServerHost } from "./route.ts";
+import { HttpError, toHttpError, type HttpErrorReply } from "./http-error.ts";
+import type { Route, ServerDeps } from "./route.ts";
 import { routes } from "./routes.ts";
 import { decodeQuery } from "./shape.ts";
 import { checkLimits } from "./start-limits.ts";
@@ -67,8 +67,8 @@ interface Env {
 }
 
 /** Creates the sources of a server's streams. */
-function openFeeds(runtime: ServerOptions["runtime"], clock: Clock): Pick<ServerHost, "feeds" | "live"> {
-  const feeds = new Feeds(runtime);
+function openFeeds(runtime: ServerOptions["runtime"], clock: Clock): Pick<ServerDeps, "feeds" | "live"> {
+  const feeds = new SharedTails(runtime);
   return { feeds, live: new LiveStreams({ runtime, clock, feeds }) };
 }
 
@@ -77,13 +77,13 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   const { runtime, clock = systemClock } = options;
   void runtime.store;
   const limits = { ...defaultLimits, ...options.limits };
-  for (const name of ["answerS", "stallS", "heartbeatS"] as const)
+  for (const name of ["requestTimeoutMs", "writeTimeoutMs", "heartbeatS"] as const)
     checkDuration(name, limits[name], { min: 0.001 });
   const defaults = options.defaults ?? {};
   checkLimits(defaults);
   const { auth, hosts = [], origins = [] } = options;
   const sessions = new BrowserSessions(auth, clock);
-  const host: ServerHost = {
+  const host: ServerDeps = {
     runtime,
     sessions,
     snapshots: new TreeSnapshots(runtime),
@@ -97,8 +97,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     ...openFeeds(runtime, clock),
     recent: new RecentTrees(),
     rooms: roomsOf(limits),
-    uploads: new Places("uploads", limits.uploads),
-    subscribers: new Places("subscribers", limits.subscribers, limits.subscribersPerKey),
+    uploads: new FairSemaphore("uploads", limits.uploads),
+    subscribers: new FairSemaphore("subscribers", limits.subscribers, limits.subscribersPerKey),
   };
   const gate = new Gate({ auth, hosts, origins, sessions });
   const rate = new RateLimit(limits.requestsPerMinute, clock);
@@ -129,8 +129,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   for (const route of routes) app.on(route.method, route.path, (context) => answerTo(context, route, host));
   for (const mount of options.mounts ?? [])
     app.on(["get", "post", "delete"], mount.path, (context) => answerMount(context, mount, host));
-  app.notFound(({ req }) => refusal(tell(noRoute(req.method, req.path), () => "")));
-  app.onError((error) => refusal(tell(error, (cause) => noted(cause, options.onError))));
+  app.notFound(({ req }) => respond(toHttpError(noRoute(req.method, req.path), () => "")));
+  app.onError((error) => respond(toHttpError(error, (cause) => logError(cause, options.onError))));
   return app;
 }
 
@@ -177,7 +177,7 @@ function addPage(app: Hono<Env>, gate: Gate, options: PageOptions): void {
  * Takes a permit before the body is read, and refuses the request if there is none. The permit is returned when the
  * work is done, even if the client has disconnected.
  */
-async function answerTo(context: Context<Env>, route: Route, host: ServerHost): Promise<Response> {
+async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): Promise<Response> {
   const request = context.req.raw;
   const asking = context.get("principal");
   checkScope(asking, route.scope);
@@ -206,11 +206,11 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerHost): 
       () => undefined,
     )
     .then(leave);
-  return inTime(host, answering);
+  return answerInTime(host, answering);
 }
 
 /** Answers a request to a mounted part: the same checks and places as for a route. */
-async function answerMount(context: Context<Env>, mount: ServerMount, host: ServerHost): Promise<Response> {
+async function answerMount(context: Context<Env>, mount: ServerMount, host: ServerDeps): Promise<Response> {
   const request = context.req.raw;
   const asking = context.get("principal");
   checkScope(asking, mount.scope);
@@ -219,7 +219,7 @@ async function answerMount(context: Context<Env>, mount: ServerMount, host: Serv
   const leave = takePlaces([host.rooms.calls], sharerOf(principal));
   try {
     const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
-    return await inTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
+    return await answerInTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
   } finally {
     leave();
   }
@@ -230,13 +230,13 @@ async function bodyOf(request: Request, { body }: Route, most: number): Promise<
 }
 
 /** A body larger than usual must state its length: it needs a place before it is read. */
-function maxBodyBytes(request: Request, { takesFiles = false }: Route, { limits }: ServerHost): number {
+function maxBodyBytes(request: Request, { takesFiles = false }: Route, { limits }: ServerDeps): number {
   const isLarge = Number(request.headers.get("content-length") ?? 0) > limits.bodyBytes;
   return takesFiles && isLarge ? limits.uploadBytes : limits.bodyBytes;
 }
 
-/** Takes a place in each, or in none. @throws RefusalError */
-function takePlaces(places: readonly Places[], key: string): () => void {
+/** Takes a place in each, or in none. @throws HttpError */
+function takePlaces(places: readonly FairSemaphore[], key: string): () => void {
   const taken: (() => void)[] = [];
   const leave = (): void => {
     for (const each of taken) each();
@@ -250,24 +250,23 @@ function takePlaces(places: readonly Places[], key: string): () => void {
   return leave;
 }
 
-/** Refuses a request that no worker answers in time. The requested operation may still happen. @throws RefusalError */
-function inTime({ clock, limits }: ServerHost, answering: Promise<Response>): Promise<Response> {
+/** Refuses a request that no worker answers in time. The requested operation may still happen. @throws HttpError */
+function answerInTime({ clock, limits }: ServerDeps, answering: Promise<Response>): Promise<Response> {
   const onTimeout = (): never => {
     // The client no longer reads a stream that starts too late.
     answering.then(({ body }) => body?.cancel()).catch(() => undefined);
-    throw new RefusalError(
-      "no-answer",
-      "no answer from a worker in time: the request may still take effect",
-      { retryAfterS: 1 },
-    );
+    throw new HttpError("no-answer", "no answer from a worker in time: the request may still take effect", {
+      retryAfterS: 1,
+    });
   };
-  const ms = limits.answerS * 1000;
+  const ms = limits.requestTimeoutMs;
   return withTimeout({ clock, ms, onTimeout, bestEffort: true }, () => answering);
 }
 
-const refusal = ({ status, error, headers }: Told): Response => Response.json({ error }, { status, headers });
+const respond = ({ status, error, headers }: HttpErrorReply): Response =>
+  Response.json({ error }, { status, headers });
 
-function noted(error: unknown, onError: ServerOptions["onError"]): string {
+function logError(error: unknown, onError: ServerOptions["onError"]): string {
   const name = randomUUID();
   onError?.(error, name);
   return name;

@@ -51,7 +51,7 @@ export const whose = ({ tenant }: Principal): { readonly tenant?: string } =>
   tenant === null ? {} : { tenant };
 
 /** The tenant and the user, who are part of a conversation's address: two users may both have a chat `c`. */
-export const ownerOf = (principal: Principal): { readonly tenant?: string; readonly user?: string } => ({
+export const toOwner = (principal: Principal): { readonly tenant?: string; readonly user?: string } => ({
   ...whose(principal),
   ...(principal.user !== undefined && { user: principal.user }),
 });

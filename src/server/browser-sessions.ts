@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "#kernel";
 import { LruMap } from "#base";
 import type { Auth, Principal } from "./auth.ts";
-import { RefusalError } from "./refusal.ts";
+import { HttpError } from "./http-error.ts";
 
 const maxSessions = 10_000;
 const lifetimeMs = 12 * 60 * 60 * 1000;
@@ -67,13 +67,13 @@ async function renew(auth: Auth, principal: Principal): Promise<Principal | null
 
 /**
  * Refuses a request with a cookie if a page of another origin may have sent it. `SameSite=Strict` allows pages of other
- * subdomains, so a write must state its origin. @throws RefusalError
+ * subdomains, so a write must state its origin. @throws HttpError
  */
 export function checkPage({ headers, method }: Request, origin: string | null): void {
   const isRead = method === "GET" || method === "HEAD";
   const isNamed = headers.has("origin") || headers.get("sec-fetch-site") === "same-origin";
   if (origin !== null || (!isRead && !isNamed))
-    throw new RefusalError(
+    throw new HttpError(
       "wrong-origin",
       "a session cookie is accepted only from pages of this server: use an API key instead",
     );

@@ -9,7 +9,7 @@ export interface ByteStreamOptions {
   /** Only server-sent events have comments, which serve as heartbeat. */
   readonly type: StreamType;
   readonly clock: Clock;
-  readonly stallS: number;
+  readonly writeTimeoutMs: number;
   readonly heartbeatS: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Once, however it ended. */
@@ -103,9 +103,9 @@ class FrameSource implements UnderlyingSource<Uint8Array> {
 
   /** Fails the stream if the client does not read for too long. */
   #watchStall(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { clock, stallS } = this.#options;
+    const { clock, writeTimeoutMs } = this.#options;
     this.#unstall = clock.callAt(
-      clock.now() + stallS * 1000,
+      clock.now() + writeTimeoutMs,
       () => {
         this.#close();
         controller.error(new Error("the client reads too slowly"));

@@ -1,8 +1,8 @@
 import { findExcess, hasInexactNumber } from "#base";
 import { everybody, mayDo, mayReadEntries, type Auth, type Principal, type Scope } from "./auth.ts";
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
-import { RefusalError } from "./refusal.ts";
-import { namesTenant, refuse, refuseTenant } from "./shape.ts";
+import { HttpError } from "./http-error.ts";
+import { namesTenant, refuseRequest, refuseTenant } from "./shape.ts";
 import { StructureBytes } from "./structure-bytes.ts";
 
 /** Names of this machine, for itself. */
@@ -30,20 +30,20 @@ export class Gate {
     this.#origins = new Set(origins);
   }
 
-  /** Refuses unknown host names, so that a foreign page cannot use DNS rebinding. @throws RefusalError */
+  /** Refuses unknown host names, so that a foreign page cannot use DNS rebinding. @throws HttpError */
   checkHost(headers: Headers): void {
     const host = headers.get("host")?.toLowerCase() ?? "";
     const name = host.replace(/:\d{1,5}$/, "");
     if (!this.#hosts.has(host) && !this.#hosts.has(name))
-      throw new RefusalError(
-        "wrong-host",
+      throw new HttpError(
+        "host-not-allowed",
         `host ${JSON.stringify(host.slice(0, 255))} is not allowed: add it to listen({ hosts })`,
       );
   }
 
   /**
    * Returns the allowed foreign origin of the page that sent the request, or null if the origin is ours. @throws
-   * RefusalError if the origin is not allowed.
+   * HttpError if the origin is not allowed.
    */
   checkOrigin(headers: Headers): string | null {
     const origin = headers.get("origin");
@@ -51,14 +51,14 @@ export class Gate {
     const isOurs = origin === null || hostOf(origin) === headers.get("host")?.toLowerCase();
     const site = headers.get("sec-fetch-site") ?? "none";
     if (!isOurs || (origin === null && site !== "none" && site !== "same-origin"))
-      throw new RefusalError(
+      throw new HttpError(
         "wrong-origin",
         `origin ${JSON.stringify((origin ?? site).slice(0, 255))} is not allowed: add it to listen({ origins })`,
       );
     return null;
   }
 
-  /** Admits the holder of a key, or of a session that was opened with one. `origin`: the other origin that asks. @throws RefusalError */
+  /** Admits the holder of a key, or of a session that was opened with one. `origin`: the other origin that asks. @throws HttpError */
   async admit(request: Request, origin: string | null): Promise<Principal> {
     if (this.#auth === "none") return everybody;
     const { headers } = request;
@@ -72,65 +72,65 @@ export class Gate {
     const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get("authorization") ?? "")?.[1];
     const principal = await this.#auth.authenticate(bearer ?? "");
     if (bearer === undefined || !principal)
-      throw new RefusalError("unauthorized", "a valid API key is required: send Authorization: Bearer <key>");
+      throw new HttpError("unauthorized", "a valid API key is required: send Authorization: Bearer <key>");
     return principal;
   }
 }
 
-/** @throws RefusalError */
+/** @throws HttpError */
 export function checkScope(principal: Principal, scope: Scope | null): void {
   if (scope !== null && !mayDo(principal, scope))
-    throw new RefusalError("forbidden", `this key lacks the scope ${scope}`);
+    throw new HttpError("forbidden", `this key lacks the scope ${scope}`);
 }
 
-/** Refuses callers that may not read content: not that of other users, and not that of no user. @throws RefusalError */
+/** Refuses callers that may not read content: not that of other users, and not that of no user. @throws HttpError */
 export function checkContent(principal: Principal): void {
   if (!mayReadEntries(principal))
-    throw new RefusalError(
+    throw new HttpError(
       "forbidden",
       "this key may not read content: use one with the scope content, or a key of the user whose conversation it is",
     );
 }
 
-/** @throws RefusalError */
+/** @throws HttpError */
 export function checkHeaders(headers: Headers): void {
   for (const name of headers.keys()) if (namesTenant(name)) refuseTenant(`header ${name}`);
 }
 
-/** Refuses a body on a request that takes none. @throws RefusalError */
+/** Refuses a body on a request that takes none. @throws HttpError */
 export function checkNoBody(headers: Headers): void {
   if ((headers.get("content-length") ?? "0") !== "0" || headers.has("transfer-encoding"))
-    refuse("body", "must be empty for this request");
+    refuseRequest("body", "must be empty for this request");
 }
 
-/** The body as JSON; an empty one is an empty object. Stops reading where it is too large. @throws RefusalError */
+/** The body as JSON; an empty one is an empty object. Stops reading where it is too large. @throws HttpError */
 export async function readBody(request: Request, most: number): Promise<unknown> {
-  if (Number(request.headers.get("content-length") ?? 0) > most) tooLarge(most);
+  if (Number(request.headers.get("content-length") ?? 0) > most) throwTooLarge(most);
   const parts: Uint8Array[] = [];
   const structure = new StructureBytes();
   let size = 0;
   try {
     for await (const part of request.body ?? []) {
       size += part.byteLength;
-      if (size > most) tooLarge(most);
+      if (size > most) throwTooLarge(most);
       structure.add(part);
-      if (structure.count > maxStructureBytes) tooLarge(maxStructureBytes, " outside strings");
+      if (structure.count > maxStructureBytes) throwTooLarge(maxStructureBytes, " outside strings");
       parts.push(part);
     }
   } catch (error) {
     // A client that disconnects is not an internal error.
-    throw error instanceof RefusalError
+    throw error instanceof HttpError
       ? error
-      : new RefusalError("invalid-request", "the connection closed before the body was complete");
+      : new HttpError("invalid-request", "the connection closed before the body was complete");
   }
   if (size === 0) return {};
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json")
-    throw new RefusalError("unsupported-media-type", "the content type of the body must be application/json");
-  const body = parse(Buffer.concat(parts));
+    throw new HttpError("unsupported-media-type", "the content type of the body must be application/json");
+  const body = parseBody(Buffer.concat(parts));
   const excess = findExcess(body, limits);
-  if (excess === "maxDepth") refuse("body", `must be nested at most ${limits.maxDepth} levels deep`);
-  if (excess === "maxKeys") refuse("body", `must have at most ${limits.maxKeys} keys`);
+  if (excess === "maxDepth") refuseRequest("body", `must be nested at most ${limits.maxDepth} levels deep`);
+  if (excess === "maxKeys") refuseRequest("body", `must have at most ${limits.maxKeys} keys`);
   return body;
 }
 
@@ -140,26 +140,26 @@ const maxStructureBytes = 1_048_576;
 /** A chat sends all of its messages, with about ten keys each. */
 const limits = { maxDepth: 64, maxKeys: 50_000 };
 
-/** @throws RefusalError */
-function parse(bytes: Uint8Array): unknown {
-  const { text, body } = decode(bytes);
+/** @throws HttpError */
+function parseBody(bytes: Uint8Array): unknown {
+  const { text, body } = decodeJson(bytes);
   if (hasInexactNumber(text))
-    refuse("body", "has a number that is too large to be stored exactly: send it as a string");
+    refuseRequest("body", "has a number that is too large to be stored exactly: send it as a string");
   return body;
 }
 
-/** @throws RefusalError */
-function decode(bytes: Uint8Array): { readonly text: string; readonly body: unknown } {
+/** @throws HttpError */
+function decodeJson(bytes: Uint8Array): { readonly text: string; readonly body: unknown } {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { text, body: JSON.parse(text) };
   } catch {
-    return refuse("body", "must be JSON in UTF-8");
+    return refuseRequest("body", "must be JSON in UTF-8");
   }
 }
 
-function tooLarge(most: number, place = ""): never {
-  throw new RefusalError("body-too-large", `the body must have at most ${most} bytes${place}`);
+function throwTooLarge(most: number, place = ""): never {
+  throw new HttpError("body-too-large", `the body must have at most ${most} bytes${place}`);
 }
 
 function hostOf(origin: string): string | null {

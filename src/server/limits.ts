@@ -1,5 +1,5 @@
 import type { Clock } from "#kernel";
-import { RefusalError } from "./refusal.ts";
+import { HttpError } from "./http-error.ts";
 
 /** Limits of the server. Requests beyond them are refused at once with an explanation. */
 export interface Limits {
@@ -11,8 +11,8 @@ export interface Limits {
   readonly uploads?: number;
   /** Requests per API key. Default: 600. */
   readonly requestsPerMinute?: number;
-  /** Seconds until a request must be answered, or a stream must begin. Default: 60. */
-  readonly answerS?: number;
+  /** Milliseconds until a request must be answered, or a stream must begin. Default: 60,000. */
+  readonly requestTimeoutMs?: number;
   /** Concurrent trees that are starting or not yet in the store, chats included. Default: 32. */
   readonly starts?: number;
   /** Other concurrent requests that call a tree. Default: 64. */
@@ -25,8 +25,8 @@ export interface Limits {
   readonly subscribersPerKey?: number;
   /** Trees that one live stream watches. Default 32. */
   readonly watchedTrees?: number;
-  /** Seconds a subscriber may leave its connection full before it is disconnected. Default: 30. */
-  readonly stallS?: number;
+  /** Milliseconds that a subscriber may leave its connection full before it is disconnected. Default: 30,000. */
+  readonly writeTimeoutMs?: number;
   /** Seconds between heartbeats of a quiet stream. Default: 15. */
   readonly heartbeatS?: number;
 }
@@ -36,14 +36,14 @@ export const defaultLimits: Required<Limits> = {
   uploadBytes: 33_554_432,
   uploads: 8,
   requestsPerMinute: 600,
-  answerS: 60,
+  requestTimeoutMs: 60_000,
   starts: 32,
   calls: 64,
   reads: 64,
   subscribers: 1_000,
   subscribersPerKey: 100,
   watchedTrees: 32,
-  stallS: 30,
+  writeTimeoutMs: 30_000,
   heartbeatS: 15,
 };
 
@@ -59,7 +59,7 @@ export class RateLimit {
     this.#clock = clock;
   }
 
-  /** @throws RefusalError */
+  /** @throws HttpError */
   take(key: string): void {
     const now = this.#clock.now();
     const costMs = 60_000 / this.#perMinute;
@@ -67,7 +67,7 @@ export class RateLimit {
     const waitMs = fullAt - now - 60_000;
     if (waitMs > 0) {
       const retryAfterS = Math.ceil(waitMs / 1000);
-      throw new RefusalError(
+      throw new HttpError(
         "too-many-requests",
         `too many requests with this key: retry after ${retryAfterS} s`,
         { retryAfterS },
@@ -83,17 +83,17 @@ export class RateLimit {
 }
 
 /** The pool a request counts against. Starts have their own, so they cannot block reads or control calls. */
-export type Room = "starts" | "calls" | "reads";
+export type Pool = "starts" | "calls" | "reads";
 
 /** The rooms of a server. */
-export const roomsOf = (limits: Required<Limits>): Readonly<Record<Room, Places>> => ({
-  starts: new Places("starts", limits.starts),
-  calls: new Places("calls", limits.calls),
-  reads: new Places("reads", limits.reads),
+export const roomsOf = (limits: Required<Limits>): Readonly<Record<Pool, FairSemaphore>> => ({
+  starts: new FairSemaphore("starts", limits.starts),
+  calls: new FairSemaphore("calls", limits.calls),
+  reads: new FairSemaphore("reads", limits.reads),
 });
 
 /** A semaphore with fair shares: one key may hold at most as many permits as remain free. */
-export class Places {
+export class FairSemaphore {
   readonly #most: number;
   readonly #mostEach: number;
   readonly #what: string;
@@ -106,16 +106,16 @@ export class Places {
     this.#mostEach = mostEach;
   }
 
-  /** Returns what gives the place back; doing so twice is doing it once. @throws RefusalError */
+  /** Returns what gives the place back; doing so twice is doing it once. @throws HttpError */
   take(key: string): () => void {
     const own = this.#taken.get(key) ?? 0;
     const free = this.#most - this.#all;
     if (free <= 0)
-      throw new RefusalError("overloaded", `the server has too many ${this.#what} at once: retry after 1 s`, {
+      throw new HttpError("overloaded", `the server has too many ${this.#what} at once: retry after 1 s`, {
         retryAfterS: 1,
       });
     if (own >= Math.min(free, this.#mostEach))
-      throw new RefusalError(
+      throw new HttpError(
         "too-many-requests",
         `too many ${this.#what} at once by this key or tenant: retry after 1 s`,
         { retryAfterS: 1 },

@@ -47,17 +47,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const app = serverApp({ ui: loopback.has(hostname), ...options, auth });
   const server = createServer(
     { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 },
-    (request, response) => void answer(async (given) => app.fetch(given), request, response),
+    (request, response) => void answerNodeRequest(async (given) => app.fetch(given), request, response),
   );
   server.headersTimeout = checkDuration("headersTimeoutS", options.headersTimeoutS ?? 10) * 1000;
   server.requestTimeout = checkDuration("requestTimeoutS", options.requestTimeoutS ?? 30) * 1000;
   server.maxConnections = options.maxConnections ?? 2_000;
   server.listen(port, hostname);
   await once(server, "listening");
-  return opened(server, hostname);
+  return toListener(server, hostname);
 }
 
-function opened(server: Server, hostname: string): Listener {
+function toListener(server: Server, hostname: string): Listener {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const name = hostname.includes(":") ? `[${hostname}]` : hostname;
@@ -73,7 +73,7 @@ function opened(server: Server, hostname: string): Listener {
   };
 }
 
-async function answer(
+async function answerNodeRequest(
   fetch: (request: Request) => Promise<Response>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -84,7 +84,7 @@ async function answer(
     outgoing.shouldKeepAlive &&= incoming.complete;
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-    if (isStream) await write(response.body, outgoing);
+    if (isStream) await writeBody(response.body, outgoing);
     // Sends headers, body and end in one write.
     else outgoing.end(Buffer.from(await response.arrayBuffer()));
     if (!incoming.complete) incoming.socket.destroySoon();
@@ -112,7 +112,7 @@ function requestOf(incoming: IncomingMessage): Request {
 }
 
 /** Writes as fast as the client reads. Cancels the source when the client disconnects. */
-async function write(body: ReadableStream<Uint8Array> | null, outgoing: ServerResponse): Promise<void> {
+async function writeBody(body: ReadableStream<Uint8Array> | null, outgoing: ServerResponse): Promise<void> {
   if (!body) return void outgoing.end();
   // The client disconnected before the response.
   if (outgoing.destroyed) return body.cancel();

@@ -51,7 +51,7 @@ export async function* merge<First, Second>(
 }
 
 /** Begins to listen at once: a model is asked to stream only while there is a reader. */
-export function listening<T>(stream: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+export function listenAtOnce<T>(stream: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   const first = stream.next();
   first.catch(() => undefined);
   return (async function* (): AsyncGenerator<T, void> {

@@ -11,11 +11,11 @@ import {
 } from "#kernel";
 import { systemClock, withTimeout } from "#base";
 import type { RunHandle, Runtime, StartOptions } from "#runtime";
-import { mayDo, ownerOf, type Principal, type Scope, whose } from "./auth.ts";
+import { mayDo, toOwner, type Principal, type Scope, whose } from "./auth.ts";
 import { checkScope } from "./gate.ts";
-import { type Call, type ServerHost, subscribe } from "./route.ts";
-import { heardOf } from "./routes/heard-of.ts";
-import { treeOf } from "./routes/run-of.ts";
+import { type Call, type ServerDeps, subscribe } from "./route.ts";
+import { waitUntilListed } from "./routes/wait-until-listed.ts";
+import { findTreeRun } from "./routes/find-run.ts";
 import { limitStart } from "./start-limits.ts";
 import { deciderOf, userOf } from "./users.ts";
 
@@ -26,9 +26,9 @@ export interface MountedCall {
   readonly body: unknown;
   readonly runtime: Runtime;
   /** The longest time that the answer may take. */
-  readonly answerS: number;
+  readonly requestTimeoutMs: number;
   readonly mayDo: (scope: Scope) => boolean;
-  /** Starts a tree of the caller, within the limits of its key. @throws RefusalError */
+  /** Starts a tree of the caller, within the limits of its key. @throws HttpError */
   readonly start: (agent: Agent, input: string, id: TreeId) => Promise<ReturnType<Runtime["run"]>>;
   /**
    * Finds a tree of the caller that one of these agents is the root of. @throws NotFoundError for every other one, and for
@@ -39,7 +39,7 @@ export interface MountedCall {
   readonly questions: (run: RunHandle) => Promise<readonly ApprovalRecord[]>;
   /** Waits for the end of a tree. Null if the tree still runs after `waitS` seconds, or waits for an approval. */
   readonly wait: (run: RunHandle, waitS: number) => Promise<RunResult | null>;
-  /** Decides about a question of a tree. @throws RefusalError if the key may not approve. */
+  /** Decides about a question of a tree. @throws HttpError if the key may not approve. */
   readonly decide: (run: RunHandle, decision: MountedDecision) => Promise<void>;
   /** Answers with server-sent events, if there is a place for one more reader. The signal ends with the reader. */
   readonly stream: (
@@ -71,28 +71,28 @@ export interface ServerMount {
   readonly publish?: (() => Promise<Response>) | undefined;
 }
 
-const hold = (work: Promise<unknown>): void => void work.catch(() => undefined);
+const ignoreRejection = (work: Promise<unknown>): void => void work.catch(() => undefined);
 
 /** Creates the call of a mounted part. */
 export function toMountedCall(
   { request, body }: Pick<MountedCall, "request" | "body">,
-  host: ServerHost,
+  host: ServerDeps,
   principal: Principal,
 ): MountedCall {
   const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
-  const call: Call = { host, principal, params: {}, query: {}, body, header, hold };
+  const call: Call = { host, principal, params: {}, query: {}, body, header, hold: ignoreRejection };
   const user: UserId | null = userOf(principal);
   return {
     request,
     body,
     runtime: host.runtime,
-    answerS: host.limits.answerS,
+    requestTimeoutMs: host.limits.requestTimeoutMs,
     mayDo: (scope) => mayDo(principal, scope),
     start: async (agent, input, id) => {
-      const options: StartOptions = { ...limitStart(call, agent, {}), ...ownerOf(principal), id };
+      const options: StartOptions = { ...limitStart(call, agent, {}), ...toOwner(principal), id };
       const run = await host.runtime.start(agent, input, options);
       host.recent.add(principal, run.treeId, user);
-      hold(heardOf(call, run.treeId));
+      ignoreRejection(waitUntilListed(call, run.treeId));
       return host.runtime.run(run.treeId, whose(principal));
     },
     find: (id, agents) => findTree(call, id, agents),
@@ -115,7 +115,7 @@ export function toMountedCall(
 /** @throws NotFoundError that is the same for a tree of another caller or agent as for one that does not exist. */
 async function findTree(call: Call, id: string, agents: readonly Agent[]): Promise<MountedTree> {
   const tree = readTreeId(id);
-  const run = await treeOf(call, tree);
+  const run = await findTreeRun(call, tree);
   const root = await call.host.runtime.runs.root(tree, whose(call.principal));
   const isOffered = agents.some((agent) => root && AgentId.type(agent.id) === AgentId.type(root.agentId));
   if (!root || !isOffered) throw new NotFoundError({ what: "run", id: run.runId });

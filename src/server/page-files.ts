@@ -75,11 +75,12 @@ export class PageFiles {
   /** Answers a request for a path below `/ui/`. A path that is no file is a place inside the page. */
   answer(path: string, accepted: string): Response {
     const file = this.#files.get(path);
-    if (file && path !== "index.html") return send(file, accepted, "public, max-age=31536000, immutable");
+    if (file && path !== "index.html")
+      return toFileResponse(file, accepted, "public, max-age=31536000, immutable");
     if (path.startsWith("assets/")) return new Response("not found\n", { status: 404, headers: plain });
     const index = this.#files.get("index.html");
     if (!index) return new Response(notBuilt, { status: 404, headers: plain });
-    return send(index, accepted, "no-cache");
+    return toFileResponse(index, accepted, "no-cache");
   }
 }
 
@@ -102,19 +103,19 @@ function readFiles(folder: string, base: string): ReadonlyMap<string, PageFile> 
       if (type === undefined) return [];
       const relative = path.slice(join(folder, "/").length).replaceAll("\\", "/");
       const bytes = new Uint8Array(readFileSync(path));
-      const file = { bytes: relative === "index.html" ? below(bytes, base) : bytes, type, gzip: null };
+      const file = { bytes: relative === "index.html" ? rebaseIndex(bytes, base) : bytes, type, gzip: null };
       return [[relative, file] as const];
     }),
   );
 }
 
 /** Returns `index.html` for another path than `/ui`. */
-function below(index: Uint8Array<ArrayBuffer>, base: string): Uint8Array<ArrayBuffer> {
+function rebaseIndex(index: Uint8Array<ArrayBuffer>, base: string): Uint8Array<ArrayBuffer> {
   const text = new TextDecoder().decode(index);
   return new TextEncoder().encode(text.replaceAll('"/ui/', `"${base}/`).replaceAll('"/ui"', `"${base}"`));
 }
 
-function send(file: PageFile, accepted: string, cache: string): Response {
+function toFileResponse(file: PageFile, accepted: string, cache: string): Response {
   const headers = { "content-type": file.type, "cache-control": cache, vary: "accept-encoding" };
   // Fonts and pictures are compressed already.
   if (!/\bgzip\b/.test(accepted) || !/^text|svg|json/.test(file.type))

@@ -4,21 +4,21 @@ import type { Principal, Scope } from "./auth.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import type { DevTools } from "./dev-tools.ts";
 import { byteStream, type StreamType } from "./event-stream.ts";
-import type { Feeds } from "./feeds.ts";
+import type { SharedTails } from "./shared-tails.ts";
 import type { LiveStreams } from "./live/live-streams.ts";
-import type { Limits, Places, Room } from "./limits.ts";
+import type { Limits, FairSemaphore, Pool } from "./limits.ts";
 import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 import type { TreeSnapshots } from "./tree-snapshots.ts";
 
 /** Dependencies shared by all requests. */
-export interface ServerHost {
+export interface ServerDeps {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly limits: Required<Limits>;
   /** The settings of trees that are started without them. */
   readonly defaults: StartLimits;
-  readonly feeds: Feeds;
+  readonly feeds: SharedTails;
   readonly live: LiveStreams;
   readonly snapshots: TreeSnapshots;
   readonly sessions: BrowserSessions;
@@ -31,15 +31,15 @@ export interface ServerHost {
   /** The path of the dashboard; null: it is not served. */
   readonly page: string | null;
   readonly recent: RecentTrees;
-  readonly rooms: Readonly<Record<Room, Places>>;
-  readonly subscribers: Places;
+  readonly rooms: Readonly<Record<Pool, FairSemaphore>>;
+  readonly subscribers: FairSemaphore;
   /** Places for bodies with files. */
-  readonly uploads: Places;
+  readonly uploads: FairSemaphore;
 }
 
 /** One allowed and decoded request. */
 export interface Call<Query = unknown, Body = unknown> {
-  readonly host: ServerHost;
+  readonly host: ServerDeps;
   readonly principal: Principal;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -68,7 +68,7 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly isContent?: boolean;
   readonly summary: string;
   /** The pool that the request counts against until it is answered. */
-  readonly room: Room;
+  readonly room: Pool;
   /** Whether its body may hold files, and be as large as `uploadBytes`. Default false. */
   readonly takesFiles?: boolean;
   /** The media type of the answer. Default JSON. */
@@ -85,7 +85,7 @@ const nothing = shape.object({});
 export function route<Query = unknown, Body = unknown>(
   given: Omit<Route<Query, Body>, "room" | "query" | "body"> & {
     /** Default: `reads` for routes that only read, otherwise `calls`. */
-    readonly room?: Room;
+    readonly room?: Pool;
     readonly query?: ObjectShape<Query>;
     readonly body?: ObjectShape<Body>;
   },
@@ -98,7 +98,7 @@ export function route<Query = unknown, Body = unknown>(
   };
 }
 
-export const answer = (value: unknown, status = 200): Response => Response.json(value, { status });
+export const toJsonResponse = (value: unknown, status = 200): Response => Response.json(value, { status });
 
 /** Opens a stream if a permit is free. Errors of `begin` are returned to the caller. */
 export async function subscribe(
@@ -115,10 +115,10 @@ export async function subscribe(
     leave();
     stop.abort(new Error("the client disconnected"));
   };
-  const { stallS, heartbeatS } = host.limits;
+  const { writeTimeoutMs, heartbeatS } = host.limits;
   try {
     const frames = await begin(stop.signal);
-    return byteStream(frames, { type, clock: host.clock, stallS, heartbeatS, headers, onClose });
+    return byteStream(frames, { type, clock: host.clock, writeTimeoutMs, heartbeatS, headers, onClose });
   } catch (error) {
     onClose();
     throw error;

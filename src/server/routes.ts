@@ -1,5 +1,5 @@
 import { openApi } from "./openapi.ts";
-import { answer, type Route, route } from "./route.ts";
+import { toJsonResponse, type Route, route } from "./route.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
@@ -27,7 +27,7 @@ const described = route({
   scope: "read",
   forUsers: true,
   summary: "This document",
-  handle: async () => answer(openApi(routes)),
+  handle: async () => toJsonResponse(openApi(routes)),
 });
 
 /** All routes. Tests iterate over this table, so every new route is tested. */

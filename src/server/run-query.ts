@@ -1,5 +1,5 @@
 import type { TreeSearch } from "#kernel";
-import { refuse } from "./shape.ts";
+import { refuseRequest } from "./shape.ts";
 
 /*
  * Filters of the list of runs, and the indexes that serve them. A combination without an index would read every run of the
@@ -31,15 +31,19 @@ export function searchOf({ id, name, minSpend }: RunQuery): TreeSearch | null {
 const searches = ["id", "name", "minSpend"] as const;
 const filters = ["status", "stop", "agent", "user", "session", "since", "until", "asks"] as const;
 
-/** Refuses a combination of filters that no index serves. @throws RefusalError */
+/** Refuses a combination of filters that no index serves. @throws HttpError */
 export function checkServed(query: RunQuery): void {
   const isGiven = (name: keyof RunQuery): boolean => query[name] !== undefined;
   const [search, second] = searches.filter(isGiven);
   const other = second ?? (search && filters.find(isGiven));
-  if (search && other) refuse(`query.${search}`, `cannot be combined with ${other}: remove one of them`);
+  if (search && other)
+    refuseRequest(`query.${search}`, `cannot be combined with ${other}: remove one of them`);
   // Trees that wait for approval, and the runs of one session or user, are few, so any filter is cheap.
   if (query.asks || isGiven("user") || isGiven("session") || !isGiven("stop")) return;
   const beside = (["status", "agent"] as const).find(isGiven);
   if (beside)
-    refuse("query.stop", `cannot be combined with ${beside}: remove one of them, or add a user or a session`);
+    refuseRequest(
+      "query.stop",
+      `cannot be combined with ${beside}: remove one of them, or add a user or a session`,
+    );
 }

@@ -1,10 +1,10 @@
 import { isJsonObject, Json, type JsonObject, Priority } from "#kernel";
-import { RefusalError } from "./refusal.ts";
+import { HttpError } from "./http-error.ts";
 
 /** A strict decoder of external input, with its JSON Schema. */
 export interface Shape<T> {
   readonly schema: JsonObject;
-  /** @throws RefusalError that says where it does not fit, and never what was there. */
+  /** @throws HttpError that says where it does not fit, and never what was there. */
   decode(value: unknown, at: string): T;
 }
 
@@ -28,8 +28,8 @@ export interface ObjectShape<T> extends Shape<T> {
 }
 
 /** Reports the position and the expectation, not the value, which may be a secret. */
-export function refuse(at: string, expected: string): never {
-  throw new RefusalError("invalid-request", `${at}: ${expected}`);
+export function refuseRequest(at: string, expected: string): never {
+  throw new HttpError("invalid-request", `${at}: ${expected}`);
 }
 
 /** Decoders of requests. */
@@ -39,30 +39,30 @@ export const shape = {
     decode: (value, at) =>
       typeof value === "string" && value.length > 0 && value.length <= max
         ? value
-        : refuse(at, `must be a string of 1 to ${max} characters`),
+        : refuseRequest(at, `must be a string of 1 to ${max} characters`),
   }),
   whole: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
     schema: { type: "integer", minimum: min, maximum: max },
     decode: (value, at) =>
       typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
         ? value
-        : refuse(at, `must be an integer from ${min} to ${max}`),
+        : refuseRequest(at, `must be an integer from ${min} to ${max}`),
   }),
   amount: (): Shape<number> => ({
     schema: { type: "number", minimum: 0 },
     decode: (value, at) =>
       typeof value === "number" && Number.isFinite(value) && value >= 0
         ? value
-        : refuse(at, "must be a number >= 0"),
+        : refuseRequest(at, "must be a number >= 0"),
   }),
   flag: (): Shape<boolean> => ({
     schema: { type: "boolean" },
-    decode: (value, at) => (typeof value === "boolean" ? value : refuse(at, "must be true or false")),
+    decode: (value, at) => (typeof value === "boolean" ? value : refuseRequest(at, "must be true or false")),
   }),
   oneOf: <const Word extends string>(words: readonly Word[]): Shape<Word> => ({
     schema: { type: "string", enum: words },
     decode: (value, at) =>
-      words.find((word) => word === value) ?? refuse(at, `must be one of ${words.join(", ")}`),
+      words.find((word) => word === value) ?? refuseRequest(at, `must be one of ${words.join(", ")}`),
   }),
   /** Any parsed JSON value. */
   json: (): Shape<Json> => ({ schema: {}, decode: (value) => Json.of(value) }),
@@ -75,20 +75,20 @@ export const shape = {
       } catch {
         // Reported below.
       }
-      return refuse(at, `must be the id of ${what}`);
+      return refuseRequest(at, `must be the id of ${what}`);
     },
   }),
   /** An object of any fields. */
   record: (): Shape<JsonObject> => ({
     schema: { type: "object" },
-    decode: (value, at) => (isJsonObject(value) ? value : refuse(at, "must be an object")),
+    decode: (value, at) => (isJsonObject(value) ? value : refuseRequest(at, "must be an object")),
   }),
   list: <T>(inner: Shape<T>): Shape<readonly T[]> => ({
     schema: { type: "array", items: inner.schema },
     decode: (value, at) =>
       Array.isArray(value)
         ? value.map((item: unknown) => inner.decode(item, at))
-        : refuse(at, "must be an array"),
+        : refuseRequest(at, "must be an array"),
   }),
   optional: <T>(inner: Shape<T>): Optional<T> => ({
     schema: inner.schema,
@@ -101,7 +101,7 @@ export const shape = {
   }),
   object: <const F extends Fields>(fields: F): ObjectShape<DecodedFields<F>> => ({
     fields,
-    schema: objectSchema(fields),
+    schema: toObjectSchema(fields),
     decode: (value, at) => decodeObject(fields, value, at),
   }),
 } as const;
@@ -110,7 +110,7 @@ export const priority = shape.oneOf(Priority.all);
 
 const isOptional = (field: Shape<unknown>): boolean => "isOptional" in field;
 
-function objectSchema(fields: Fields): JsonObject {
+function toObjectSchema(fields: Fields): JsonObject {
   const required = Object.keys(fields).filter((name) => fields[name] && !isOptional(fields[name]));
   const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
   return {
@@ -122,7 +122,7 @@ function objectSchema(fields: Fields): JsonObject {
 }
 
 function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): DecodedFields<F> {
-  if (!isJsonObject(value)) return refuse(at, "must be an object");
+  if (!isJsonObject(value)) return refuseRequest(at, "must be an object");
   for (const name of Object.keys(value))
     if (!Object.hasOwn(fields, name)) refuseField(at, name, Object.keys(fields));
   const decoded: Record<string, unknown> = {};
@@ -137,14 +137,17 @@ function decodeObject<F extends Fields>(fields: F, value: unknown, at: string): 
 /** The key alone determines the tenant. */
 function refuseField(at: string, name: string, fields: readonly string[]): never {
   if (namesTenant(name)) refuseTenant(at);
-  refuse(at, `unknown field ${JSON.stringify(name.slice(0, 64))}; fields: ${fields.join(", ") || "none"}`);
+  refuseRequest(
+    at,
+    `unknown field ${JSON.stringify(name.slice(0, 64))}; fields: ${fields.join(", ") || "none"}`,
+  );
 }
 
 export const namesTenant = (name: string): boolean => /tenant/i.test(name);
 
 export function refuseTenant(at: string): never {
-  throw new RefusalError(
-    "tenant-not-yours-to-name",
+  throw new HttpError(
+    "tenant-not-allowed",
     `${at}: the request must not name a tenant: the key determines it`,
   );
 }
@@ -153,7 +156,7 @@ export function refuseTenant(at: string): never {
 export function decodeQuery<T>(query: ObjectShape<T>, given: URLSearchParams): T {
   const found = new Map<string, unknown>();
   for (const [name, text] of given) {
-    if (found.has(name)) refuse("query", `${JSON.stringify(name.slice(0, 64))} is given twice`);
+    if (found.has(name)) refuseRequest("query", `${JSON.stringify(name.slice(0, 64))} is given twice`);
     found.set(name, fromText(query.fields[name]?.schema["type"], text));
   }
   return query.decode(Object.fromEntries(found), "query");

@@ -1,6 +1,6 @@
 import { ExecutionBudget, Priority, SpawnBudget, type Agent, type StartLimits } from "#kernel";
 import type { StartOptions } from "#runtime";
-import { RefusalError } from "./refusal.ts";
+import { HttpError } from "./http-error.ts";
 import type { Call } from "./route.ts";
 
 /** The part of a start that a key can limit, and that the server has defaults for. */
@@ -18,7 +18,7 @@ export function checkLimits({ budget, priority, maxAgents }: StartLimits): void 
 
 /**
  * Applies the server's defaults and the limits of the key to a start. A requested value above a limit is refused; a
- * missing value is set to the limit. @throws RefusalError that states what is allowed.
+ * missing value is set to the limit. @throws HttpError that states what is allowed.
  */
 export function limitStart(
   { host, principal }: Pick<Call, "host" | "principal">,
@@ -30,7 +30,7 @@ export function limitStart(
   const budget: Record<string, number> = {};
   for (const field of budgetFields) {
     const own = field === "deadlineS" ? asked.deadlineS : undefined;
-    const value = within(
+    const value = clampLimit(
       { name: `budget.${field}`, max: limits.budget?.[field], limits },
       own ?? asked.budget?.[field],
       defaults.budget?.[field],
@@ -38,7 +38,7 @@ export function limitStart(
     if (value !== undefined) budget[field] = value;
   }
   const onLimit = asked.budget?.onLimit ?? defaults.budget?.onLimit;
-  const maxAgents = within(
+  const maxAgents = clampLimit(
     { name: "spawn.maxAgents", max: limits.maxAgents, limits },
     asked.spawn?.maxAgents,
     defaults.maxAgents ?? SpawnBudget.of().maxAgents,
@@ -57,7 +57,7 @@ interface Limit {
   readonly limits: StartLimits;
 }
 
-function within(limit: Limit, asked: number | undefined, preset: number | undefined): number | undefined {
+function clampLimit(limit: Limit, asked: number | undefined, preset: number | undefined): number | undefined {
   const { max = Infinity } = limit;
   if (asked !== undefined && asked > max) refuseStart(limit, max, asked);
   const value = asked ?? Math.min(preset ?? Infinity, max);
@@ -78,5 +78,5 @@ function refuseStart(
   asked: string | number,
 ): never {
   const message = `${name} must be at most ${max} with this key, got ${asked}`;
-  throw new RefusalError("limit-exceeded", message, { allowed: limits });
+  throw new HttpError("limit-exceeded", message, { allowed: limits });
 }

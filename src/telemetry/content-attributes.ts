@@ -24,17 +24,17 @@ export function contentAttributes({ prompt, answer, manifest }: StepContent): At
     const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0);
     if (!isEmpty) attributes[name] = JSON.stringify(value);
   };
-  put(genAi.systemInstructions, contentsOf(prompt, "system").flatMap(partsOf));
+  put(genAi.systemInstructions, contentsOf(prompt, "system").flatMap(listParts));
   put(genAi.toolDefinitions, contentsOf(prompt, "tools").flat());
   put(
     genAi.inputMessages,
-    contentsOf(prompt, "user", "assistant", "tool").map((message) => messageOf(message)),
+    contentsOf(prompt, "user", "assistant", "tool").map((message) => toMessageAttribute(message)),
   );
   const finish = manifest?.finish === undefined ? {} : { finish_reason: finishReason(manifest.finish) };
   const said = contentsOf(answer, "assistant");
   put(
     genAi.outputMessages,
-    said.map((message) => messageOf(message, finish)),
+    said.map((message) => toMessageAttribute(message, finish)),
   );
   put(genAi.toolArguments, contentsOf(prompt, "input")[0]);
   put(genAi.toolResult, contentsOf(answer, "result")[0]);
@@ -50,18 +50,18 @@ const finishReason = (finish: string): string => {
   return finish === "content-filter" ? "content_filter" : finish;
 };
 
-function messageOf(message: Json, more: { readonly [field: string]: Json } = {}): Json {
+function toMessageAttribute(message: Json, more: { readonly [field: string]: Json } = {}): Json {
   const role = isJsonObject(message) ? (message["role"] ?? null) : null;
-  return { role, parts: partsOf(message), ...more };
+  return { role, parts: listParts(message), ...more };
 }
 
-function partsOf(message: Json): readonly Json[] {
+function listParts(message: Json): readonly Json[] {
   const content = isJsonObject(message) ? message["content"] : undefined;
-  return Array.isArray(content) ? content.map(partOf) : [];
+  return Array.isArray(content) ? content.map(toPartAttribute) : [];
 }
 
 /** Converts a block of a message. Bytes of files are replaced by their size. */
-function partOf(block: Json): Json {
+function toPartAttribute(block: Json): Json {
   if (!isJsonObject(block)) return { type: "unknown" };
   const { text, callId, name, input, content, mediaType, source } = block;
   const type = typeof block["type"] === "string" ? block["type"] : "";
@@ -75,7 +75,7 @@ function partOf(block: Json): Json {
       return {
         type: "tool_call_response",
         id: callId ?? null,
-        response: Array.isArray(content) ? content.map(partOf) : [],
+        response: Array.isArray(content) ? content.map(toPartAttribute) : [],
       };
     case "file":
       return filePart(source, { mime_type: mediaType ?? null, name: name ?? null });

@@ -18,6 +18,6 @@ const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 
 /** Returns the message of an error, if content is requested. */
-export function messageOf(error: ErrorData | undefined, captureContent: boolean): string | undefined {
+export function toErrorText(error: ErrorData | undefined, captureContent: boolean): string | undefined {
   return captureContent && error?.message !== erasedText ? error?.message : undefined;
 }

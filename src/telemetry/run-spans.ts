@@ -2,14 +2,14 @@ import { type Attributes, SpanKind } from "@opentelemetry/api";
 import { SpanId, type NumberedEvent, type ReeveEvent, type StepId, type Usage } from "#kernel";
 import { contentAttributes, type StepContent } from "./content-attributes.ts";
 import { genAi, reeve } from "./conventions.ts";
-import { attributesOf, messageOf } from "./event-attributes.ts";
+import { attributesOf, toErrorText } from "./event-attributes.ts";
 import type { Measures } from "./measures.ts";
 import type { OpenSpan } from "./open-span.ts";
 import { OpenStep } from "./open-step.ts";
 import type { SpanStarter } from "./span-starter.ts";
 
 /** State shared by the spans of all runs of a tree. */
-export interface TraceHost {
+export interface TraceDeps {
   readonly starter: SpanStarter;
   readonly measures: Measures;
   readonly providerOf: (model: string) => string | undefined;
@@ -25,7 +25,7 @@ type StepEvent = Extract<
 export class RunSpans {
   /** The run's own. */
   readonly span: OpenSpan;
-  readonly #host: TraceHost;
+  readonly #host: TraceDeps;
   readonly #steps = new Map<StepId, OpenStep>();
   /** Steps whose spans have ended: later events create no second span. */
   readonly #ended = new Set<StepId>();
@@ -33,7 +33,7 @@ export class RunSpans {
   readonly #stepOf = new Map<string, StepId>();
   #cycle: OpenSpan | null = null;
 
-  constructor(host: TraceHost, span: OpenSpan) {
+  constructor(host: TraceDeps, span: OpenSpan) {
     this.#host = host;
     this.span = span;
   }
@@ -96,7 +96,7 @@ export class RunSpans {
     if (this.#ended.has(step)) return;
     const open = this.#steps.get(step) ?? new OpenStep(this.#startStep(event));
     this.#steps.set(step, open);
-    this.#stepOf.set(keyOf(event), step);
+    this.#stepOf.set(toCallKey(event), step);
     const lost = open.begin(attempt, at);
     if (lost > 0) this.#host.measures.lost(event, lost);
   }
@@ -129,19 +129,19 @@ export class RunSpans {
     const { attempt, at, error, usage } = event;
     const attributes = usageAttributes(usage);
     if (!error) return this.#succeed(event, attributes);
-    const failure = { at, type: error.code, message: messageOf(error, this.#host.captureContent) };
-    this.#open(keyOf(event))?.fail(attempt, failure, attributes);
+    const failure = { at, type: error.code, message: toErrorText(error, this.#host.captureContent) };
+    this.#open(toCallKey(event))?.fail(attempt, failure, attributes);
   }
 
   #endTool(event: ReeveEvent<"tool.end">): void {
     const { attempt, at, status } = event;
     if (status === "ok") return this.#succeed(event, {});
     const type = status === "error" ? "tool-error" : "unknown";
-    this.#open(keyOf(event))?.fail(attempt, { at, type }, {});
+    this.#open(toCallKey(event))?.fail(attempt, { at, type }, {});
   }
 
   #succeed(event: ReeveEvent<"model.end" | "tool.end">, attributes: Attributes): void {
-    const step = this.#stepOf.get(keyOf(event));
+    const step = this.#stepOf.get(toCallKey(event));
     if (step === undefined) return;
     this.#steps.get(step)?.succeed(event.at, attributes);
     this.#steps.delete(step);
@@ -155,7 +155,7 @@ export class RunSpans {
 }
 
 /** A try has a name of its own; a tool that is agent code has no tries, only its call. */
-function keyOf(event: ReeveEvent<"model.start" | "model.end" | "tool.start" | "tool.end">): string {
+function toCallKey(event: ReeveEvent<"model.start" | "model.end" | "tool.start" | "tool.end">): string {
   return event.attempt ?? ("callId" in event ? event.callId : event.eventId);
 }
 

@@ -35,7 +35,7 @@ export interface TakeOptions {
   readonly content?: StepContent | undefined;
 }
 
-interface Known {
+interface KnownTree {
   /** The last event that was taken. */
   seq: number;
   /** Null before the root has started, and when the tree is over. */
@@ -46,7 +46,7 @@ interface Known {
 export class Telemetry {
   readonly #options: Required<Omit<TelemetryOptions, "meter">>;
   readonly #measures: Measures;
-  readonly #open = new Map<string, Known>();
+  readonly #open = new Map<string, KnownTree>();
   /** The last event of trees that are over. */
   readonly #over = new LruMap<string, number>({ max: rememberedTrees });
 

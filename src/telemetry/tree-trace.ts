@@ -11,9 +11,9 @@ import {
 } from "#kernel";
 import { genAi, reeve } from "./conventions.ts";
 import type { StepContent } from "./content-attributes.ts";
-import { attributesOf, messageOf } from "./event-attributes.ts";
+import { attributesOf, toErrorText } from "./event-attributes.ts";
 import type { OpenSpan } from "./open-span.ts";
-import { RunSpans, type TraceHost, usageAttributes } from "./run-spans.ts";
+import { RunSpans, type TraceDeps, usageAttributes } from "./run-spans.ts";
 
 /** Rare and notable events, which become events of the open span. */
 const noted: ReadonlySet<EventType> = new Set<EventType>([
@@ -51,14 +51,14 @@ const spanned = [
   "spawn.denied",
 ] as const;
 
-type Spanned = Extract<NumberedEvent, { type: (typeof spanned)[number] }>;
+type SpanEvent = Extract<NumberedEvent, { type: (typeof spanned)[number] }>;
 
 /** Whether it begins, ends or changes a span. */
-const isSpanned = (event: NumberedEvent): event is Spanned => spanned.some((type) => type === event.type);
+const isSpanned = (event: NumberedEvent): event is SpanEvent => spanned.some((type) => type === event.type);
 
 /** The spans of one tree, from the start of its root to the end of its last run. */
 export class TreeTrace {
-  readonly #host: TraceHost;
+  readonly #host: TraceDeps;
   readonly #span: OpenSpan;
   readonly #root: RunId;
   readonly #runs = new Map<RunId, RunSpans>();
@@ -68,7 +68,7 @@ export class TreeTrace {
   readonly #live = new Set<RunId>();
   #end: ReeveEvent<"run.end"> | null = null;
 
-  constructor(host: TraceHost, start: ReeveEvent<"run.start">) {
+  constructor(host: TraceDeps, start: ReeveEvent<"run.start">) {
     this.#host = host;
     this.#root = start.runId;
     const workflow = AgentId.type(start.agent);
@@ -98,7 +98,7 @@ export class TreeTrace {
       run?.describe(event.step, content);
   }
 
-  #change(event: Spanned, run: RunSpans | undefined): void {
+  #change(event: SpanEvent, run: RunSpans | undefined): void {
     switch (event.type) {
       case "run.start":
         return this.#startRun(event);
@@ -172,23 +172,23 @@ export class TreeTrace {
       ...usageAttributes(usage),
     });
     if (status === "failed")
-      span.fail(error?.code ?? stopReason, messageOf(error, this.#host.captureContent));
+      span.fail(error?.code ?? stopReason, toErrorText(error, this.#host.captureContent));
     span.end(at);
   }
 
   #spawn(
     event: ReeveEvent<"spawn.queued" | "spawn.admitted" | "spawn.denied">,
-    hirer: RunSpans | undefined,
+    spawner: RunSpans | undefined,
   ): void {
     const { at } = event;
     if (event.type === "spawn.denied") {
-      const span = this.#startSpawn(event, hirer, {});
+      const span = this.#startSpawn(event, spawner, {});
       span.fail(event.reason);
       return span.end(at);
     }
     const { child } = event;
     if (!this.#runs.has(child)) this.#live.add(child);
-    const span = this.#queued.get(child) ?? this.#startSpawn(event, hirer, { [reeve.child]: child });
+    const span = this.#queued.get(child) ?? this.#startSpawn(event, spawner, { [reeve.child]: child });
     if (event.type === "spawn.queued") return void this.#queued.set(child, span);
     this.#queued.delete(child);
     span.end(at);
@@ -196,12 +196,12 @@ export class TreeTrace {
 
   #startSpawn(
     { eventId, at, childAgent }: ReeveEvent<"spawn.queued" | "spawn.admitted" | "spawn.denied">,
-    hirer: RunSpans | undefined,
+    spawner: RunSpans | undefined,
     more: Attributes,
   ): OpenSpan {
     const name = AgentId.type(childAgent);
     const attributes = { [genAi.agentName]: name, ...more };
     const start = { id: SpanId.of(eventId), at, attributes };
-    return this.#host.starter.below(hirer?.now ?? this.#span, `spawn ${name}`, start);
+    return this.#host.starter.below(spawner?.now ?? this.#span, `spawn ${name}`, start);
   }
 }

@@ -1,5 +1,5 @@
 export { faultyModel, type FaultPlan } from "./faulty-model.ts";
-export { heldModel, type HeldCall, type HeldModel } from "./held-model.ts";
+export { manualModel, type ManualCall, type ManualModel } from "./manual-model.ts";
 export { manualClock, type ManualClock } from "./manual-clock.ts";
 export {
   recordModel,
@@ -13,27 +13,27 @@ export {
   answers,
   byModel,
   countTokens,
-  DoubleMessage,
+  ProviderMessage,
   echo,
-  obedient,
-  providerDouble,
+  commandScript,
+  fakeProvider,
   type Bill,
   type BillEntry,
   type BillFilter,
   type BillTotal,
-  type DoubleAnswer,
-  type DoubleCall,
-  type DoublePart,
-  type DoubleRequest,
-  type DoubleScript,
-  type DoubleTool,
+  type ProviderAnswer,
+  type ProviderCall,
+  type ProviderPart,
+  type ProviderRequest,
+  type ProviderScript,
+  type ProviderTool,
   type Fault,
   type FaultKind,
   type FlightEvent,
   type InFlight,
   type PromptCacheOptions,
-  type ProviderDouble,
-  type ProviderDoubleOptions,
+  type FakeProvider,
+  type FakeProviderOptions,
   type Wire,
-} from "./provider-double/index.ts";
+} from "./fake-provider/index.ts";
 export { testRuntime, type TestRuntime, type TestRuntimeOptions } from "./test-runtime.ts";

@@ -29,7 +29,7 @@ export interface TestRuntime extends AsyncDisposable {
 
 /** Creates a runtime in memory that replays every execution after each operation. */
 export function testRuntime({ replay = true, ...options }: TestRuntimeOptions): TestRuntime {
-  const engine = local({ fuzz: replay, ...(options.clock && { clock: options.clock }) });
+  const engine = local({ replayEveryStep: replay, ...(options.clock && { clock: options.clock }) });
   const runtime = new Runtime({ ...options, engine });
   return {
     runtime,

@@ -56,7 +56,7 @@ export function fetchTool(options: FetchToolOptions = {}): Tool {
         await response.body?.cancel();
         throw new Error(`${response.url} has the type ${kind}: only text is supported`);
       }
-      const whole = decode(new Uint8Array(await response.arrayBuffer()), charset);
+      const whole = decodeText(new Uint8Array(await response.arrayBuffer()), charset);
       const text = readHtml && kind === "text/html" ? await readHtml(whole, response.url) : whole;
       const shown = text.slice(from, from + maxCharacters);
       const next = from + shown.length;
@@ -75,7 +75,7 @@ function readContentType(header: string): readonly [type: string, charset: strin
 }
 
 /** Decodes a page. An unknown charset is read as UTF-8. */
-function decode(bytes: Uint8Array, charset = "utf-8"): string {
+function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {

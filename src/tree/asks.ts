@@ -7,21 +7,21 @@ import type { TreeWork } from "./state/tree-work.ts";
  * value, and the search for a cycle reads those of the runs on the way.
  */
 
-const read = (work: TreeWork, run: RunId): AsksRecord => Json.as(work.object.get(asksKey(run)) ?? []);
+const readAsks = (work: TreeWork, run: RunId): AsksRecord => Json.as(work.object.get(asksKey(run)) ?? []);
 
 /** Records that a run waits for the reply of another. Drops asks of runs that have ended. */
 export function noteAsk(
   work: TreeWork,
   { id, from, to }: { readonly id: MessageId; readonly from: RunId; readonly to: RunId },
 ): void {
-  const asks = read(work, from);
+  const asks = readAsks(work, from);
   work.loadSlots(asks.map((ask) => ask.to));
   const others = asks.filter((ask) => ask.id !== id && work.slot(ask.to));
   work.object.set(asksKey(from), Json.of([...others, { id, to }]));
 }
 
 export function forgetAsk(work: TreeWork, from: RunId, id: MessageId): void {
-  const asks = read(work, from);
+  const asks = readAsks(work, from);
   const left = asks.filter((ask) => ask.id !== id);
   if (left.length === asks.length) return;
   if (left.length === 0) work.object.clear(asksKey(from));
@@ -38,9 +38,9 @@ export function cycleOf(work: TreeWork, from: RunId, to: RunId): readonly RunId[
     // The runs of one level are loaded together, so a search takes as many round trips as the asks are deep.
     work.object.prefetch(level.map(asksKey));
     const next: RunId[] = [];
-    work.loadSlots(level.flatMap((run) => read(work, run).map((ask) => ask.to)));
+    work.loadSlots(level.flatMap((run) => readAsks(work, run).map((ask) => ask.to)));
     for (const run of level)
-      for (const ask of read(work, run)) {
+      for (const ask of readAsks(work, run)) {
         if (askedBy.has(ask.to) || !work.slot(ask.to)) continue;
         askedBy.set(ask.to, run);
         next.push(ask.to);

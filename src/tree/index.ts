@@ -17,14 +17,14 @@ export { isKnownProtocol, newsProtocol, protocolNumber, withProtocol } from "./p
 export type {
   ArgumentOf,
   BeginArgument,
-  Entrance,
+  LaunchInput,
   FromRun,
-  News,
+  InboxBatch,
   ReplyOf,
   RunMethod,
   RunReply,
   TreeMethod,
-  Wish,
+  CallRequest,
 } from "./protocol.ts";
 export {
   cancelDoneKey,
@@ -38,9 +38,9 @@ export {
   type EndReport,
   type InboxItem,
   type Question,
-  type Spoken,
+  type SentContent,
   type Task,
-  type TurnPlace,
+  type TurnPosition,
 } from "./state/records.ts";
 export type { FinalResult, Report, ReportedEventType, Settlement } from "./report.ts";
 export { CronTicks } from "./schedule/cron-ticks.ts";

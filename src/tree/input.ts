@@ -112,7 +112,7 @@ export async function keepFiles(
   const blocks: FileBlock[] = [];
   for (const file of files) {
     if (!("bytes" in file) || isSmall(file)) {
-      blocks.push(toBlock(file));
+      blocks.push(toFileBlock(file));
       continue;
     }
     const { bytes, ...rest } = file;
@@ -125,12 +125,12 @@ export async function keepFiles(
 
 /** Returns files as blocks of a message. Null if one of them must go into the content port. */
 export function toInlineBlocks(files: CheckedInput["files"]): readonly FileBlock[] | null {
-  return files.every((file) => !("bytes" in file) || isSmall(file)) ? files.map(toBlock) : null;
+  return files.every((file) => !("bytes" in file) || isSmall(file)) ? files.map(toFileBlock) : null;
 }
 
 const isSmall = ({ bytes }: GivenFile): boolean => bytes.length <= maxInlineBytes;
 
-function toBlock(file: GivenFile | FileBlock): FileBlock {
+function toFileBlock(file: GivenFile | FileBlock): FileBlock {
   if (!("bytes" in file)) return file;
   const { bytes, ...rest } = file;
   return { type: "file", ...rest, source: { base64: Buffer.from(bytes).toString("base64") } };

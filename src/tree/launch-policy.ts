@@ -49,7 +49,7 @@ export interface LaunchPolicy {
 
 /** The options of a runtime that become part of launches. */
 interface LaunchOptions extends Partial<Pick<LaunchPolicy, "approvalExpiresS" | "ruleOfTwo">> {
-  readonly approver?: "people" | Approver;
+  readonly approver?: "human" | Approver;
   readonly guardrails?: readonly Guardrail[];
   readonly permissions?: Permissions | "allow-all";
 }
@@ -66,7 +66,7 @@ const defaultExpiresS = 7 * 24 * 60 * 60;
 
 function approverKind(approver: LaunchOptions["approver"]): LaunchPolicy["approver"] {
   if (approver === undefined) return "none";
-  return approver === "people" ? "human" : "code";
+  return approver === "human" ? "human" : "code";
 }
 
 /** Returns a function that gives the launch policy of an agent by its type. */

@@ -2,8 +2,8 @@ import { Json, type RunId } from "#kernel";
 import { protocolNumber } from "./protocol-number.ts";
 import { standingOf } from "./state/add-item.ts";
 import { inboxOf } from "./state/inbox.ts";
-import type { Entrance, News } from "./protocol.ts";
-import type { Carried, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
+import type { LaunchInput, InboxBatch } from "./protocol.ts";
+import type { CarriedState, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
 import { readTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
@@ -17,7 +17,7 @@ export function launch(
   work: TreeWork,
   id: RunId,
   run: RunRecord,
-  { state, carried }: { readonly state: Json; readonly carried: Carried | null } = first,
+  { state, carried }: { readonly state: Json; readonly carried: CarriedState | null } = first,
 ): void {
   const { scope, traceId, secret } = work.tree;
   const turn = id === work.root ? work.tree.turn : run.turn;
@@ -26,7 +26,7 @@ export function launch(
   work.put(id, run);
   const news = takeNews(work, id);
   const deadline = work.slot(id)?.deadline ?? null;
-  const entrance: Entrance = {
+  const entrance: LaunchInput = {
     agentId,
     version,
     supervision,
@@ -56,7 +56,7 @@ export function launch(
 }
 
 /** Takes the items of a run's inbox that fit into one reply, with the run's slot state. */
-export function takeNews(work: TreeWork, id: RunId): News {
+export function takeNews(work: TreeWork, id: RunId): InboxBatch {
   const run = work.run(id);
   const slot = work.slot(id);
   if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };

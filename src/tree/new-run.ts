@@ -15,12 +15,12 @@ import { Ledger, type Admission } from "#ledger";
 import { launch } from "./launch.ts";
 import { emptyInbox } from "./state/inbox.ts";
 import { livePageKey } from "./state/live-runs.ts";
-import type { InboxItem, RunRecord, Terms, TurnPlace } from "./state/records.ts";
+import type { InboxItem, RunRecord, Terms, TurnPosition } from "./state/records.ts";
 import { armDeadline } from "./timers.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /** The arguments of a spawn. */
-export interface Hiring {
+export interface SpawnTerms {
   readonly parent: RunId;
   readonly agentId: AgentId;
   readonly version: string;
@@ -33,16 +33,19 @@ export interface Hiring {
   /** Rules in addition to those of the parent. */
   readonly rules: readonly PermissionRule[];
   readonly boot: readonly Envelope[];
-  readonly turn?: TurnPlace | undefined;
+  readonly turn?: TurnPosition | undefined;
 }
 
 /**
  * Requests a slot from the ledger and, unless denied, stores the new run. The run starts when it has its slot. The
  * caller carries out the ledger's other effects.
  */
-export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; readonly admission: Admission } {
+export function spawnRun(
+  work: TreeWork,
+  terms: SpawnTerms,
+): { readonly run: RunId; readonly admission: Admission } {
   const id = RunId.of(work.tree.treeId, work.tree.nextRun);
-  const { parent, agentId, priority, budget, onFull, detached } = hiring;
+  const { parent, agentId, priority, budget, onFull, detached } = terms;
   work.object.prefetch([livePageKey(id)]);
   work.expectNew(id);
   const admission = work.decide(parent, (state) =>
@@ -52,20 +55,20 @@ export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; rea
     work.emit(parent, "spawn.denied", { childAgent: agentId, reason: admission.reason });
     return { run: id, admission };
   }
-  const boss = work.live(parent);
+  const parentRun = work.live(parent);
   work.change({ nextRun: work.tree.nextRun + 1 });
-  const supervision = Supervision.child(boss.supervision, {
+  const supervision = Supervision.child(parentRun.supervision, {
     runId: id,
     agentId,
-    parentId: boss.agentId,
+    parentId: parentRun.agentId,
     executionBudget: budget ?? undefined,
-    retention: hiring.retention,
+    retention: terms.retention,
     priority,
   });
-  const { boot, version, turn } = hiring;
-  const rules = [...boss.rules, ...hiring.rules];
-  const ancestors = [...boss.ancestors, parent];
-  const more = { boot, tools: narrower(boss, hiring), rules, budget, ancestors, turn };
+  const { boot, version, turn } = terms;
+  const rules = [...parentRun.rules, ...terms.rules];
+  const ancestors = [...parentRun.ancestors, parent];
+  const more = { boot, tools: narrowTools(parentRun, terms), rules, budget, ancestors, turn };
   work.put(id, newRun(work, supervision, { ...more, version }));
   if (admission.kind === "granted") {
     work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
@@ -77,13 +80,13 @@ export function hire(work: TreeWork, hiring: Hiring): { readonly run: RunId; rea
 }
 
 /** Returns the tools of a child. A run with restricted tools gives a copy of itself no others. */
-function narrower(
-  boss: RunRecord,
-  { agentId, tools }: Pick<Hiring, "agentId" | "tools">,
+function narrowTools(
+  parentRun: RunRecord,
+  { agentId, tools }: Pick<SpawnTerms, "agentId" | "tools">,
 ): readonly string[] | null {
   // The type decides, because the key of an id is any text.
-  if (boss.tools === null || AgentId.type(boss.agentId) !== AgentId.type(agentId)) return tools;
-  return tools?.filter((name) => boss.tools?.includes(name)) ?? boss.tools;
+  if (parentRun.tools === null || AgentId.type(parentRun.agentId) !== AgentId.type(agentId)) return tools;
+  return tools?.filter((name) => parentRun.tools?.includes(name)) ?? parentRun.tools;
 }
 
 /** Returns the record of a spawned run that has not started. */
@@ -98,7 +101,7 @@ export function newRun(
     readonly budget: ExecutionBudget | null;
     /** Default: none, as at the root. */
     readonly ancestors?: readonly RunId[];
-    readonly turn?: TurnPlace | undefined;
+    readonly turn?: TurnPosition | undefined;
   },
 ): RunRecord {
   return {
@@ -166,7 +169,7 @@ export function wakeNew(
   boot: readonly Envelope[],
 ): { readonly run: RunId } | { readonly reason: string } {
   const place = { parent: work.root, onFull: "wait", detached: true, boot } as const;
-  const { run, admission } = hire(work, { rules: [], ...terms, ...place });
+  const { run, admission } = spawnRun(work, { rules: [], ...terms, ...place });
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 

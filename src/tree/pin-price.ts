@@ -1,5 +1,5 @@
 import { Price } from "#kernel";
-import type { Wish } from "./protocol.ts";
+import type { CallRequest } from "./protocol.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /**
@@ -7,7 +7,10 @@ import type { TreeWork } from "./state/tree-work.ts";
  * price of any other model when the tree first calls it. A later price, for example of a worker with a newer price
  * list, changes nothing. Only an unknown rate for cache writes is added.
  */
-export function pinPrice(work: TreeWork, { model, price }: Pick<Wish, "model" | "price">): Price | null {
+export function pinPrice(
+  work: TreeWork,
+  { model, price }: Pick<CallRequest, "model" | "price">,
+): Price | null {
   const { prices } = work.tree;
   const pinned = prices[model];
   if (price === null) return pinned ?? null;

@@ -13,7 +13,7 @@ import type {
   MessageId,
   Micros,
   NumberedEvent,
-  Obstacle,
+  Blocker,
   PermissionRule,
   Priority,
   RunId,
@@ -25,32 +25,32 @@ import type {
   TopicId,
   Usage,
 } from "#kernel";
-import type { Ask, Doubt, Gate, RunAt } from "#ledger";
+import type { ReservationRequest, Doubt, Gate, RunAt } from "#ledger";
 import type { LaunchPolicy } from "./launch-policy.ts";
 import type { TreeSecret } from "./tree-secret.ts";
 import type { OpenArgument, OpenReply } from "./open-argument.ts";
 import type { EraseOrder, EraseReply } from "./orders.ts";
 import type { FinalResult, Report, Settlement } from "./report.ts";
 import type {
-  Carried,
+  CarriedState,
   EndReport,
   InboxItem,
   Question,
-  Settling,
-  Spoken,
+  SettleArgument,
+  SentContent,
   TreeScope,
   EventBatch,
-  TurnPlace,
+  TurnPosition,
 } from "./state/records.ts";
 import type { SwitchRef } from "./switches/switch-protocol.ts";
 
 /** The id of an operation. A repeated operation counts once, even after other changes. */
-interface Operated {
+interface OperationArgument {
   readonly operationId: string;
 }
 
 /** The input of an execution of a run. */
-export interface Entrance {
+export interface LaunchInput {
   readonly agentId: AgentId;
   readonly version: string;
   readonly supervision: Supervision;
@@ -63,14 +63,14 @@ export interface Entrance {
   readonly tools: readonly string[] | null;
   readonly rules: readonly PermissionRule[];
   /** The state that the previous execution carried over. Null for the first. */
-  readonly carried: Carried | null;
+  readonly carried: CarriedState | null;
   /** The position of a root, or of its copy, in a stored conversation. Absent: none. */
-  readonly turn?: TurnPlace;
-  readonly news: News;
+  readonly turn?: TurnPosition;
+  readonly news: InboxBatch;
 }
 
 /** Items that a run has taken from its inbox, with its slot state. */
-export interface News {
+export interface InboxBatch {
   readonly items: readonly InboxItem[];
   /** Number of items taken so far. The next wake-up is named after it. */
   readonly cursor: number;
@@ -93,9 +93,9 @@ export interface FromRun {
 }
 
 /** A call of a run that has nothing in flight. */
-export interface AtRest extends FromRun {
+export interface RestArgument extends FromRun {
   /** The last text of its model. Absent: the tree has it already, or may not have it. */
-  readonly said?: Spoken | undefined;
+  readonly said?: SentContent | undefined;
 }
 
 /** The tree's reply to a run. */
@@ -106,7 +106,7 @@ export interface RunReply<Reply> {
 }
 
 /** The amounts that a model call requests. */
-export interface Wish extends Omit<Ask, "inputTokens"> {
+export interface CallRequest extends Omit<ReservationRequest, "inputTokens"> {
   /** An upper bound of the input. Null: unbounded. */
   readonly inputTokens: number | null;
   /** The key of the model's price. */
@@ -118,7 +118,7 @@ export interface BeginArgument extends FromRun {
   readonly step: StepId;
   readonly attempt: AttemptId;
   readonly epoch: Epoch;
-  readonly ask: Wish | null;
+  readonly ask: CallRequest | null;
   readonly rerun: boolean | AttemptId;
   /** Earlier attempts by the same execution of this step. */
   readonly previous: readonly Settlement[];
@@ -138,7 +138,7 @@ export interface BeginArgument extends FromRun {
 }
 
 /** The argument of a spawn. */
-export interface HireArgument extends FromRun, Omit<Spoken, "text"> {
+export interface SpawnArgument extends FromRun, Omit<SentContent, "text"> {
   readonly agentId: AgentId;
   readonly text: string | null;
   readonly messageId: MessageId;
@@ -154,11 +154,11 @@ export interface HireArgument extends FromRun, Omit<Spoken, "text"> {
   /** Rules for the child, in addition to those of the parent. */
   readonly rules: readonly PermissionRule[];
   /** The position of a copy in the conversation of its root. Absent: none. */
-  readonly turn?: TurnPlace | undefined;
+  readonly turn?: TurnPosition | undefined;
 }
 
 /** A message to a run, or to an agent. */
-export interface SendArgument extends Spoken {
+export interface SendArgument extends SentContent {
   readonly to: RunId | AgentId;
   readonly messageId: MessageId;
   readonly from: Sender;
@@ -178,13 +178,13 @@ interface TreeProtocol {
   };
   /** From a run that can only wait. If its inbox has items, it does not wait. */
   readonly rest: {
-    readonly argument: AtRest & { readonly on: readonly RunId[] | null };
-    readonly reply: News;
+    readonly argument: RestArgument & { readonly on: readonly RunId[] | null };
+    readonly reply: InboxBatch;
   };
-  readonly take: { readonly argument: FromRun; readonly reply: News };
-  readonly yield: { readonly argument: AtRest; readonly reply: News };
+  readonly take: { readonly argument: FromRun; readonly reply: InboxBatch };
+  readonly yield: { readonly argument: RestArgument; readonly reply: InboxBatch };
   readonly hire: {
-    readonly argument: HireArgument;
+    readonly argument: SpawnArgument;
     readonly reply: { readonly run: RunId } | { readonly error: ErrorData };
   };
   readonly send: {
@@ -193,8 +193,8 @@ interface TreeProtocol {
   };
   /** From a run that answers a question. The reply holds new inbox items: usually none, and the run ends. */
   readonly reply: {
-    readonly argument: FromRun & Spoken & { readonly ask: MessageId; readonly to: RunId };
-    readonly reply: News;
+    readonly argument: FromRun & SentContent & { readonly ask: MessageId; readonly to: RunId };
+    readonly reply: InboxBatch;
   };
   /** Ends a question whose asker no longer waits. */
   readonly unask: {
@@ -208,7 +208,7 @@ interface TreeProtocol {
   };
   readonly emit: {
     readonly argument: FromRun &
-      Pick<Spoken, "labels"> & {
+      Pick<SentContent, "labels"> & {
         readonly topic: TopicId;
         readonly data: Json;
         readonly messageId: MessageId;
@@ -228,7 +228,7 @@ interface TreeProtocol {
     readonly reply: null;
   };
   readonly signal: {
-    readonly argument: Pick<Spoken, "labels"> & {
+    readonly argument: Pick<SentContent, "labels"> & {
       readonly run: RunId;
       readonly name: string;
       readonly data: Json;
@@ -238,7 +238,7 @@ interface TreeProtocol {
     readonly reply: null;
   };
   readonly nudge: {
-    readonly argument: Spoken & {
+    readonly argument: SentContent & {
       readonly run: RunId;
       readonly kind: "steer" | "followUp";
       readonly messageId: MessageId;
@@ -256,15 +256,15 @@ interface TreeProtocol {
     /** Null: the decision arrives in the inbox. */
     readonly reply: ApprovalDecision | null;
   };
-  readonly decideApproval: { readonly argument: Settling; readonly reply: ApprovalDecision };
-  readonly pause: { readonly argument: RunAt & Operated; readonly reply: null };
-  readonly resume: { readonly argument: RunAt & Operated; readonly reply: null };
+  readonly decideApproval: { readonly argument: SettleArgument; readonly reply: ApprovalDecision };
+  readonly pause: { readonly argument: RunAt & OperationArgument; readonly reply: null };
+  readonly resume: { readonly argument: RunAt & OperationArgument; readonly reply: null };
   /** From a run's own step: its agent or its tenant is disabled. The reply tells whether the run is held. */
   readonly holdDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: boolean };
   /** From the switches: the agent or tenant that the run was held for is enabled again. */
   readonly releaseDisabled: { readonly argument: RunAt & SwitchRef; readonly reply: null };
   readonly reprioritize: {
-    readonly argument: RunAt & Operated & { readonly priority: Priority };
+    readonly argument: RunAt & OperationArgument & { readonly priority: Priority };
     readonly reply: null;
   };
   readonly topUp: {
@@ -275,7 +275,7 @@ interface TreeProtocol {
       readonly costMicros: Micros;
       readonly turns: number;
       readonly at: number;
-    } & Operated;
+    } & OperationArgument;
     readonly reply: null;
   };
   readonly reconcile: {
@@ -303,7 +303,7 @@ interface TreeProtocol {
    * run.
    */
   readonly blocked: {
-    readonly argument: Pick<Obstacle, "kind" | "words"> & {
+    readonly argument: Pick<Blocker, "kind" | "words"> & {
       readonly execution: string;
       readonly policy: "hold" | "fail";
       readonly at: number;
@@ -314,7 +314,7 @@ interface TreeProtocol {
     readonly argument: FromRun & {
       readonly state: Json;
       readonly unread: readonly InboxItem[];
-      readonly carried: Carried;
+      readonly carried: CarriedState;
     };
     readonly reply: null;
   };

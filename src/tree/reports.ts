@@ -1,5 +1,5 @@
 import type { RunId } from "#kernel";
-import { Ledger, type Booked, type Decided, type LedgerState } from "#ledger";
+import { Ledger, type BookedAmounts, type DecisionResult, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
 import { endedOf } from "./state/ended-runs.ts";
 import { noteCall } from "./state/silent-runs.ts";
@@ -39,7 +39,7 @@ export function book(work: TreeWork, from: FromRun): void {
 /** Books the outcome of an attempt, once. */
 export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement): void {
   const { attempt, usage, again } = settlement;
-  const settle = (state: LedgerState): Decided<Booked | null> =>
+  const settle = (state: LedgerState): DecisionResult<BookedAmounts | null> =>
     Ledger.settle(state, { run: id, attempt, usage, again, at: work.now });
   const isOpen = work.run(id)?.account.attempts.some((open) => open.id === attempt) ?? false;
   // An attempt that was given up as lost, and is journaled after all, is among the doubts.

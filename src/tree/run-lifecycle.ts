@@ -24,7 +24,7 @@ import {
   type RunRecord,
   type StoredItem,
 } from "./state/records.ts";
-import { bury, eraseLater } from "./state/ended-runs.ts";
+import { recordEnded, eraseLater } from "./state/ended-runs.ts";
 import { leaveConversation, noteTurn } from "./settle-turn.ts";
 import { armCancel } from "./timers.ts";
 import { leaveSilent } from "./state/silent-runs.ts";
@@ -32,7 +32,7 @@ import { leaveTopics } from "./state/topics.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /** Carries out the effects of the ledger's decisions, until none is left. */
-export function perform(work: TreeWork): void {
+export function performEffects(work: TreeWork): void {
   for (let effects = work.takeEffects(); effects.length > 0; effects = work.takeEffects()) {
     // In order, one after the other, because each may cause the next.
     for (const effect of effects) performOne(work, effect);
@@ -54,7 +54,7 @@ function performOne(work: TreeWork, effect: LedgerEffect): void {
       return start(work, effect.run);
     }
     case "resume":
-      resumed(work, effect.run);
+      noteResumed(work, effect.run);
       return work.push(effect.run, { kind: "resume" });
     case "spare":
       if (effect.run === work.root) work.emit(effect.run, "run.resumed", { cause: "released" });
@@ -103,7 +103,7 @@ function emitPause(work: TreeWork, id: RunId, cause: "preempted" | "held"): void
 }
 
 /** Resumes a parked run that has a slot again. */
-export function resumed(work: TreeWork, run: RunId): void {
+export function noteResumed(work: TreeWork, run: RunId): void {
   work.run(run);
   work.emit(run, "run.resumed", { cause: "slot" });
   tellOthers(work, run, "childResumed");
@@ -122,7 +122,7 @@ function tellOthers(work: TreeWork, id: RunId, kind: "childPaused" | "childResum
  * Cancels runs and their descendants in one decision, and notifies them. Returns the number of the cancel. Null if no
  * run was left.
  */
-export function cancel(work: TreeWork, runs: RunId | readonly RunId[], reason: string): number | null {
+export function cancelRuns(work: TreeWork, runs: RunId | readonly RunId[], reason: string): number | null {
   const [id, ...also] = typeof runs === "string" ? [runs] : runs;
   if (id === undefined) return null;
   work.loadBelow([id, ...also]);
@@ -142,7 +142,7 @@ export function cancel(work: TreeWork, runs: RunId | readonly RunId[], reason: s
     stop(work, run, { execution, reason });
   }
   if (marked.some((run) => work.slot(run))) armCancel(work, number);
-  perform(work);
+  performEffects(work);
   return number;
 }
 
@@ -205,7 +205,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
     cancel: run.cancel,
     spentAfter: run.cancel === null ? 0 : spentAfter(run),
   };
-  bury(work, id, ended);
+  recordEnded(work, id, ended);
   countCancelled(work, run);
   const listeners = new Set([
     ...(run.supervision.parentRunId ? [run.supervision.parentRunId] : []),
@@ -214,7 +214,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   for (const listener of listeners) {
     work.push(listener, { kind: "ended", run: id, result });
   }
-  perform(work);
+  performEffects(work);
   passOn(work, { id, run }, unread);
   closeIfOver(work, id);
   return result;
@@ -237,7 +237,7 @@ function leaveChildren(work: TreeWork, id: RunId, slot: Slot): void {
   for (const child of children.filter(isAdopted)) {
     work.decide(child, (state) => Ledger.adopt(state, { run: child, parent: work.root }));
   }
-  cancel(
+  cancelRuns(
     work,
     children.filter((child) => !isAdopted(child)),
     "parent-ended",
@@ -276,7 +276,10 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
   return items;
 }
 
-const wordsOf = (items: readonly StoredItem[], ...kinds: readonly InboxItem["kind"][]): readonly Envelope[] =>
+const listEnvelopes = (
+  items: readonly StoredItem[],
+  ...kinds: readonly InboxItem["kind"][]
+): readonly Envelope[] =>
   items.flatMap((item) => ("envelope" in item && kinds.includes(item.kind) ? [item.envelope] : []));
 
 /**
@@ -290,15 +293,15 @@ function passOn(
 ): void {
   const { agentId, version, budget, tools, rules, supervision } = run;
   const to = { run: id, agent: agentId };
-  deadLetter(work, { ...to, reason: "run-ended" }, wordsOf(items, "steer", "followUp"));
-  const messages = wordsOf(items, "message");
+  deadLetter(work, { ...to, reason: "run-ended" }, listEnvelopes(items, "steer", "followUp"));
+  const messages = listEnvelopes(items, "message");
   const unread = run.startedAt === null ? messages : messages.filter((message) => message.id !== run.boot);
   if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);
   const woken = why ?? wakeNew(work, { agentId, version, priority, budget, retention, tools, rules }, unread);
   if ("reason" in woken) deadLetter(work, { ...to, reason: woken.reason }, unread);
-  perform(work);
+  performEffects(work);
 }
 
 function whyUnreadable(
@@ -326,7 +329,7 @@ function spentAfter(run: RunRecord): Micros {
 
 function closeIfOver(work: TreeWork, ended: RunId): void {
   const isOver = (): boolean => work.tree.ledger.headcount.live === 0;
-  if (ended === work.root && !isOver()) cancel(work, work.allRuns(), "parent-ended");
+  if (ended === work.root && !isOver()) cancelRuns(work, work.allRuns(), "parent-ended");
   if (!isOver() || work.tree.status === "closed") return;
   closeLease(work);
   leaveConversation(work);

@@ -44,28 +44,28 @@ export interface InvokeArgument {
 /** Opens a tree that has the turn, or waits for it. The same tree again is no second turn. @throws SessionBusyError */
 function invoke(object: ObjectContext, argument: Json): Json {
   const { tree, open, onBusy } = Json.as<InvokeArgument>(argument);
-  const session = recordOf(object);
-  const isBusy = session.holder !== null && !isSame(session.holder, tree);
+  const session = readSession(object);
+  const isBusy = session.holder !== null && !isSameObject(session.holder, tree);
   if (isBusy && onBusy === "refuse" && !isKnown(object, tree, open))
     throw new SessionBusyError({ session: open.scope.sessionId });
   const opening: OpenArgument = { ...open, session: addressOf(object), waits: isBusy };
   const reply = Json.as<ReplyOf<"open">>(object.call(tree, "open", Json.of(opening)));
   if (reply.existing) return Json.of(reply);
-  write(object, isBusy ? { ...session, line: [...session.line, tree] } : { ...session, holder: tree });
+  writeSession(object, isBusy ? { ...session, line: [...session.line, tree] } : { ...session, holder: tree });
   return Json.of(reply);
 }
 
 /** Releases the turn of an ended tree to the next one, or removes the tree from the queue. */
-function release(object: ObjectContext, argument: Json): Json {
+function releaseSession(object: ObjectContext, argument: Json): Json {
   const { tree, at } = Json.as<{ readonly tree: ObjectAddress; readonly at: number }>(argument);
-  const session = recordOf(object);
-  const line = session.line.filter((waiting) => !isSame(waiting, tree));
-  if (!session.holder || !isSame(session.holder, tree)) {
-    write(object, { ...session, line });
+  const session = readSession(object);
+  const line = session.line.filter((waiting) => !isSameObject(waiting, tree));
+  if (!session.holder || !isSameObject(session.holder, tree)) {
+    writeSession(object, { ...session, line });
     return null;
   }
   const [next, ...rest] = line;
-  write(object, next ? { holder: next, line: rest } : idle);
+  writeSession(object, next ? { holder: next, line: rest } : idle);
   if (next) object.send(next, "go", { at });
   return null;
 }
@@ -73,20 +73,20 @@ function release(object: ObjectContext, argument: Json): Json {
 /** The object that serializes the turns of one conversation. A tree has the turn from its first run to its last. */
 export const sessionObject: ObjectDefinition = {
   type: "session",
-  methods: { invoke, release },
-  queries: { turn: (object) => Json.of(recordOf(object).holder) },
+  methods: { invoke, release: releaseSession },
+  queries: { turn: (object) => Json.of(readSession(object).holder) },
 };
 
-const recordOf = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));
+const readSession = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));
 
 const addressOf = ({ key }: ObjectContext): ObjectAddress => ({ type: sessionObject.type, key });
 
-function write(object: ObjectContext, session: SessionRecord): void {
+function writeSession(object: ObjectContext, session: SessionRecord): void {
   if (session === idle) object.clear("session");
   else object.set("session", Json.of(session));
 }
 
-const isSame = (one: ObjectAddress, other: ObjectAddress): boolean => one.key === other.key;
+const isSameObject = (one: ObjectAddress, other: ObjectAddress): boolean => one.key === other.key;
 
 /** Whether the tree is open already. A repeated start of the same turn returns it instead of opening another. */
 const isKnown = (object: ObjectContext, tree: ObjectAddress, { treeId }: OpenArgument): boolean =>

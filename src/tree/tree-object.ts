@@ -1,29 +1,29 @@
 import { Json, NotFoundError, type ObjectContext, type ObjectDefinition, type ObjectMethod } from "#kernel";
 import * as approvals from "./methods/approvals.ts";
-import { begin } from "./methods/begin.ts";
-import { blocked } from "./methods/blocked.ts";
+import { beginCall } from "./methods/begin.ts";
+import { applyBlockedPolicy } from "./methods/blocked.ts";
 import * as control from "./methods/control.ts";
 import { erase } from "./methods/erasure.ts";
 import * as inbox from "./methods/inbox-methods.ts";
 import * as lifecycle from "./methods/lifecycle-methods.ts";
 import * as messages from "./methods/messages.ts";
-import { go, open } from "./methods/open.ts";
+import { startTurn, open } from "./methods/open.ts";
 import * as projection from "./methods/projection.ts";
 import * as queries from "./methods/queries.ts";
-import { hireFor } from "./methods/spawn.ts";
+import { spawnFor } from "./methods/spawn.ts";
 import * as switches from "./methods/switches.ts";
 import * as topics from "./methods/topics.ts";
 import type { OpenArgument } from "./open-argument.ts";
 import { withProtocol } from "./protocol-number.ts";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "./protocol.ts";
-import { perform } from "./run-lifecycle.ts";
+import { performEffects } from "./run-lifecycle.ts";
 import { events } from "./state/events.ts";
 import { liveKeys } from "./state/live-runs.ts";
-import type { TreeHost } from "./state/records.ts";
+import type { TreeDeps } from "./state/records.ts";
 import { finishedKey, lastingParts } from "./state/tree-record.ts";
 import { wakeSilent } from "./state/silent-runs.ts";
 import { TreeWork, type Occasion } from "./state/tree-work.ts";
-import { answerRun, noteUntold } from "./state/untold.ts";
+import { answerRun, noteUntold } from "./state/undelivered.ts";
 import { recall } from "./tenant/lease.ts";
 import { decideWaiting } from "./waiting-calls.ts";
 
@@ -37,14 +37,14 @@ import { decideWaiting } from "./waiting-calls.ts";
  *
  * 1. A method is synchronous. It reads and writes through `TreeWork`, and nothing is written before it has returned. So
  *    a method that throws changes nothing.
- * 2. All effects of the ledger's decisions are carried out (`perform`) before the method returns.
+ * 2. All effects of the ledger's decisions are carried out (`performEffects`) before the method returns.
  * 3. Every event of the tree gets its number here.
  * 4. Methods are idempotent: a repeated call with the same argument has no second effect.
  * 5. Reads and writes of a method do not grow with the number of ended runs.
  */
 
 /** Decodes an argument that our own callers encoded. */
-const typed =
+const decodeArgument =
   <Argument>(method: (object: ObjectContext, argument: Argument) => unknown): ObjectMethod =>
   (object, argument) =>
     Json.of(method(object, Json.as<Argument>(argument)));
@@ -53,7 +53,7 @@ const typed =
  * Returns the definition of trees. `host.agents` lists the agents that can be spawned on this worker, with their
  * defaults. It is read when needed, so that no journal depends on it.
  */
-export function treeObject(host: TreeHost): ObjectDefinition {
+export function treeObject(host: TreeDeps): ObjectDefinition {
   const on =
     <Argument extends Occasion>(
       method: (work: TreeWork, argument: Argument) => unknown,
@@ -64,46 +64,46 @@ export function treeObject(host: TreeHost): ObjectDefinition {
       return workOn(object, host, { argument: typedArgument, names: names(typedArgument) }, method);
     };
   const commands = {
-    open: typed((object, argument: OpenArgument) => open(object, host, argument)),
-    go: on(go),
+    open: decodeArgument((object, argument: OpenArgument) => open(object, host, argument)),
+    go: on(startTurn),
     // A run's steps.
-    begin: on(answerRun(begin)),
-    rest: on(answerRun(inbox.rest)),
-    take: on(answerRun(inbox.take)),
+    begin: on(answerRun(beginCall)),
+    rest: on(answerRun(inbox.waitForItems)),
+    take: on(answerRun(inbox.takeItems)),
     yield: on(answerRun(inbox.yieldSlot)),
     yieldOverdue: on(inbox.yieldOverdue),
     // A run's life.
-    hire: on(answerRun(hireFor)),
+    hire: on(answerRun(spawnFor)),
     continue: on(answerRun(lifecycle.continueRun)),
-    crashed: on(lifecycle.crashed),
-    blocked: on(blocked),
+    crashed: on(lifecycle.countCrash),
+    blocked: on(applyBlockedPolicy),
     end: on(answerRun(lifecycle.endRun), ({ run }) => liveKeys(run)),
     cancel: on(lifecycle.cancelRun, ({ run }) => liveKeys(run)),
     cancelOverdue: on(lifecycle.cancelOverdue),
     timerDue: on(lifecycle.timerDue),
     // Messages.
-    send: on(messages.send),
+    send: on(messages.sendMessage),
     reply: on(answerRun(messages.reply)),
-    unask: on(messages.unask),
-    watch: on(messages.watch),
+    unask: on(messages.abandonAsk),
+    watch: on(messages.watchRun),
     signal: on(messages.signal),
-    nudge: on(messages.nudge),
+    nudge: on(messages.injectMessage),
     emit: on(answerRun(topics.emit)),
-    follow: on(topics.follow),
+    follow: on(topics.subscribeToTopic),
     // People.
     requestApproval: on(answerRun(approvals.request)),
-    decideApproval: on(approvals.decide),
-    pause: on(control.pause, ({ run }) => liveKeys(run)),
-    resume: on(control.resume, ({ run }) => liveKeys(run)),
+    decideApproval: on(approvals.decideApproval),
+    pause: on(control.pauseTreeRun, ({ run }) => liveKeys(run)),
+    resume: on(control.resumeTreeRun, ({ run }) => liveKeys(run)),
     holdDisabled: on(switches.holdDisabled, ({ run }) => liveKeys(run)),
     releaseDisabled: on(switches.releaseDisabled, ({ run }) => liveKeys(run)),
-    reprioritize: on(control.reprioritize),
-    topUp: on(control.topUp),
-    reconcile: on(control.reconcile),
+    reprioritize: on(control.reprioritizeTreeRun),
+    topUp: on(control.topUpAccount),
+    reconcile: on(control.reconcileDoubt),
     // Tenant, store, erasure.
     recall: on(recall),
     drain: on(projection.drain),
-    projected: on(projection.projected),
+    projected: on(projection.noteProjected),
     erase: on(erase),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queriesOfTree>, ObjectMethod>;
   return {
@@ -119,29 +119,29 @@ export function treeObject(host: TreeHost): ObjectDefinition {
 
 /** The methods that only read. */
 const queriesOfTree = {
-  status: typed(queries.status),
-  compacting: typed(queries.compacting),
-  result: typed(queries.result),
-  events: typed(events),
-  unprojected: typed(projection.unprojected),
-  retentions: typed(projection.retentions),
-  approvals: typed(approvals.approvals),
-  receipt: typed(queries.receipt),
-  ledger: typed(queries.ledger),
-  doubt: typed(queries.doubt),
+  status: decodeArgument(queries.status),
+  compacting: decodeArgument(queries.queryCompacting),
+  result: decodeArgument(queries.result),
+  events: decodeArgument(events),
+  unprojected: decodeArgument(projection.listUnprojected),
+  retentions: decodeArgument(projection.retentions),
+  approvals: decodeArgument(approvals.approvals),
+  receipt: decodeArgument(queries.receipt),
+  ledger: decodeArgument(queries.ledger),
+  doubt: decodeArgument(queries.doubt),
 } satisfies Partial<Record<TreeMethod, ObjectMethod>>;
 
 /** Runs a method on an existing tree, and commits when it returns. Prefetches `names`. @throws NotFoundError */
 function workOn<Argument extends Occasion>(
   object: ObjectContext,
-  host: TreeHost,
+  host: TreeDeps,
   { argument, names }: { readonly argument: Argument; readonly names: readonly string[] },
   method: (work: TreeWork, argument: Argument) => unknown,
 ): Json {
   const work = TreeWork.on(object, host, argument, names);
   if (!work) throw new NotFoundError({ what: "tree", id: object.key });
   const reply = method(work, argument);
-  perform(work);
+  performEffects(work);
   decideWaiting(work);
   noteUntold(work);
   wakeSilent(work);

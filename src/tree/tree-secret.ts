@@ -10,7 +10,7 @@ import type { RunId, StepId } from "#kernel";
  */
 export type TreeSecret = string;
 
-const keyOf = (secret: TreeSecret): KeyObject => createSecretKey(secret, "base64url");
+const toSecretKey = (secret: TreeSecret): KeyObject => createSecretKey(secret, "base64url");
 
 const bytes = (key: KeyObject, place: string): Buffer => createHmac("sha256", key).update(place).digest();
 
@@ -19,10 +19,10 @@ export const TreeSecret = {
   mint: (): TreeSecret => randomBytes(16).toString("base64url"),
   /** Returns the idempotency key of a step's effect, for services that support such keys. */
   idempotencyKey: (secret: TreeSecret, step: StepId): string =>
-    bytes(keyOf(secret), `step/${step}`).toString("base64url"),
+    bytes(toSecretKey(secret), `step/${step}`).toString("base64url"),
   /** Returns the keyed hash of a text. It is the same in all runs of the tree. */
   keyedHash: (secret: TreeSecret, text: string): string =>
-    bytes(keyOf(secret), `text/${text}`).toString("base64url"),
+    bytes(toSecretKey(secret), `text/${text}`).toString("base64url"),
 };
 
 /** The random numbers and UUIDs of one execution of a run: the same on every replay, one hash for each. */
@@ -55,7 +55,7 @@ export class RunRandom {
 
   #next(): Buffer {
     this.#made += 1;
-    this.#key ??= keyOf(this.#secret);
+    this.#key ??= toSecretKey(this.#secret);
     return bytes(this.#key, `${this.#place}/${this.#made}`);
   }
 }

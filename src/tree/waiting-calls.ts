@@ -1,5 +1,5 @@
 import { Ledger } from "#ledger";
-import { perform } from "./run-lifecycle.ts";
+import { performEffects } from "./run-lifecycle.ts";
 import { armTimer } from "./timers.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
@@ -19,7 +19,7 @@ export function decideWaiting(work: TreeWork): void {
     const command = { takeBy: work.now + takeGraceMs, at: work.now };
     const woken = work.decide(work.root, (state) => Ledger.decideWaiting(state, command));
     for (const { run, step } of woken) work.push(run, { kind: "budget", step });
-    perform(work);
+    performEffects(work);
     // New reservations free no money.
     work.isMoneyMoved = false;
   }
@@ -33,5 +33,5 @@ export function giveUpDue(work: TreeWork): void {
   if (!isAnyWaiting(work) || due === null || due > work.now) return;
   work.load(work.allRuns());
   work.decide(work.root, (state) => Ledger.expire(state, { at: work.now }));
-  perform(work);
+  performEffects(work);
 }

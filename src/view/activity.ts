@@ -77,8 +77,8 @@ function halve(lane: readonly LaneSpan[]): readonly LaneSpan[] {
   return [...merged, ...lane.slice(older.length)];
 }
 
-const lengthOf = ([, from, to]: LaneSpan): number => (to ?? from) - from;
+const getSpanMs = ([, from, to]: LaneSpan): number => (to ?? from) - from;
 
 function joinSpans(first: LaneSpan, second: LaneSpan): LaneSpan {
-  return [lengthOf(first) >= lengthOf(second) ? first[0] : second[0], first[1], second[2]];
+  return [getSpanMs(first) >= getSpanMs(second) ? first[0] : second[0], first[1], second[2]];
 }

@@ -39,7 +39,7 @@ interface AttemptCost {
 }
 
 /** A child as its parent's event names it. */
-export interface Spawned {
+export interface SpawnedAgent {
   readonly runId: RunId;
   readonly parentRunId: RunId | null;
   readonly agent: AgentId;
@@ -101,7 +101,7 @@ export interface AgentState {
 }
 
 /** Creates the state of a run from its parent's spawn event or its own start event. */
-export function createAgentState({ runId, parentRunId, agent, priority, at }: Spawned): AgentState {
+export function createAgentState({ runId, parentRunId, agent, priority, at }: SpawnedAgent): AgentState {
   return {
     runId,
     parentRunId,

@@ -59,8 +59,8 @@ const work: OnEvent<AgentState> = {
   },
   "cycle.end": giveUpOpenCalls,
   "budget.settled": (state, { attempt, costMicros, inDoubt }) => {
-    state.reservations = without(state.reservations, isOf(attempt));
-    state.lost = without(state.lost, isOf(attempt));
+    state.reservations = removeItems(state.reservations, isOf(attempt));
+    state.lost = removeItems(state.lost, isOf(attempt));
     state.settledMicros += costMicros;
     if (!inDoubt) return;
     state.inDoubtMicros += costMicros;
@@ -76,15 +76,15 @@ const work: OnEvent<AgentState> = {
   },
   "budget.topped-up": (state, { tokens, costMicros, turns }) => {
     state.denial = null;
-    if (state.limits) state.limits = raise(state.limits, { tokens, costMicros, turns });
+    if (state.limits) state.limits = raiseLimits(state.limits, { tokens, costMicros, turns });
   },
   "model.start": (state, { attempt, model, step, at: since }) => {
-    state.waiting = without(state.waiting, (each) => each.step === step);
+    state.waiting = removeItems(state.waiting, (each) => each.step === step);
     state.models = upsert(state.models, { attempt, model, since }, isOf(attempt));
     state.retry = null;
   },
   "model.end": (state, { attempt, usage }) => {
-    state.models = without(state.models, isOf(attempt));
+    state.models = removeItems(state.models, isOf(attempt));
     state.calls += 1;
     state.usage = Usage.add(state.usage, usage);
   },
@@ -99,7 +99,7 @@ const work: OnEvent<AgentState> = {
     state.tools = upsert(state.tools, call, (each) => each.callId === callId);
   },
   "tool.end": (state, { callId, diagnostic }) => {
-    state.tools = without(state.tools, (each) => each.callId === callId);
+    state.tools = removeItems(state.tools, (each) => each.callId === callId);
     if (diagnostic) state.brokenTools = [...state.brokenTools, diagnostic];
   },
 };
@@ -123,7 +123,7 @@ function finish(state: AgentState, event: ReeveEvent<"run.end">): void {
 const plus = (limit: number | null, by: number): number | null => (limit === null ? null : limit + by);
 
 /** Returns limits after a top-up. A dimension without a limit remains unlimited. */
-function raise(
+function raiseLimits(
   { maxCostMicros, maxTokens, maxTurns, deadlineAt }: RunLimits,
   more: Pick<ReeveEvent<"budget.topped-up">, "tokens" | "costMicros" | "turns">,
 ): RunLimits {
@@ -150,6 +150,6 @@ function upsert<Item>(items: readonly Item[], item: Item, isSame: (item: Item) =
   return at === -1 ? [...items, item] : items.with(at, item);
 }
 
-function without<Item>(items: readonly Item[], isGone: (item: Item) => boolean): readonly Item[] {
+function removeItems<Item>(items: readonly Item[], isGone: (item: Item) => boolean): readonly Item[] {
   return items.some(isGone) ? items.filter((item) => !isGone(item)) : items;
 }

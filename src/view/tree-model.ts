@@ -9,7 +9,7 @@ import {
 } from "#kernel";
 import { valueText } from "#base";
 import { activityOf, extendLane, statusOf } from "./activity.ts";
-import { type AgentState, createAgentState, type Spawned } from "./agent-state.ts";
+import { type AgentState, createAgentState, type SpawnedAgent } from "./agent-state.ts";
 import type { AgentView, TreeCounts, TreeView } from "./agent-view.ts";
 import { applyEvent } from "./apply-event.ts";
 import { dispatch, type OnEvent } from "./on-event.ts";
@@ -101,7 +101,7 @@ export class TreeModel {
   /** The root with all below it; null before the first event. */
   get root(): AgentView | null {
     const node = this.#nodes.get(RunId.root(this.treeId));
-    return node ? viewOf(node) : null;
+    return node ? getView(node) : null;
   }
 
   /** Limits shared by all runs. Null if unknown. */
@@ -127,12 +127,12 @@ export class TreeModel {
   /** Returns the view of a run. Null if unknown. */
   agent(run: RunId): AgentView | null {
     const node = this.#nodes.get(run);
-    return node ? viewOf(node) : null;
+    return node ? getView(node) : null;
   }
 
   /** Returns the views that changed after a version, each parent before its children. */
   changedSince(version: number): readonly AgentView[] {
-    return [...this.#nodes.values()].filter((node) => node.version > version).map(viewOf);
+    return [...this.#nodes.values()].filter((node) => node.version > version).map(getView);
   }
 
   /** Returns the whole state as JSON. It does not change with the model. */
@@ -206,7 +206,7 @@ export class TreeModel {
     },
   };
 
-  #know(spawned: Spawned): Node {
+  #know(spawned: SpawnedAgent): Node {
     const known = this.#nodes.get(spawned.runId);
     if (known) return known;
     const node = this.#add(createAgentState(spawned));
@@ -241,8 +241,8 @@ export function* allAgents(root: AgentView): Generator<AgentView, void> {
   for (const child of root.children) yield* allAgents(child);
 }
 
-function viewOf(node: Node): AgentView {
-  node.view ??= createView(node.state, node.children.map(viewOf));
+function getView(node: Node): AgentView {
+  node.view ??= createView(node.state, node.children.map(getView));
   return node.view;
 }
 

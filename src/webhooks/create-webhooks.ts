@@ -52,7 +52,7 @@ export function createWebhooks({
   const options = { maxAttempts, backoff, timeoutMs, pollIntervalMs };
   const sender = store ? new WebhookSender({ store, fetch, clock, options }) : null;
   // Such an engine need not be served, so deliveries left by an earlier process are sent here.
-  if (store?.lasts && !engine.durable) sender?.start();
+  if (store?.durable && !engine.durable) sender?.start();
   const wake = (): void => sender?.wake();
   const webhooks = new Webhooks({
     policy,

@@ -18,7 +18,7 @@ const sendable: ReadonlySet<string> = new Set(webhookEvents);
 export const isSendable = (event: NumberedEvent): event is SendableEvent => sendable.has(event.type);
 
 /** Returns the message of an event: ids, status and amounts, no content. */
-export function toMessage(event: SendableEvent): WebhookMessage {
+export function toWebhookMessage(event: SendableEvent): WebhookMessage {
   const { type, at, treeId, runId, agent } = event;
   const data = { treeId, runId, agent, ...detailsOf(event) };
   return { type, timestamp: new Date(at).toISOString(), data };

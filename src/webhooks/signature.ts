@@ -93,11 +93,11 @@ export function verifyWebhook(options: VerifyWebhookOptions): VerifiedWebhook {
     });
   const given = signatures.split(" ").slice(0, maxSignatures);
   const expected = secrets.map((secret) => sign(secret, { id, time, body }));
-  if (!expected.some((one) => given.some((other) => isSame(one, other))))
+  if (!expected.some((one) => given.some((other) => isEqualInConstantTime(one, other))))
     throw new WebhookRefusedError({ reason: "signature", detail: "no signature is valid" });
   if (!seen.add(JSON.stringify([id, time]), now))
     throw new WebhookRefusedError({ reason: "replay", detail: "it was already accepted (replay)" });
-  return { ...parse(body), id };
+  return { ...parseMessage(body), id };
 }
 
 /** Returns the headers of a signed request, with one signature for each secret. `at`: milliseconds since 1970. */
@@ -142,7 +142,7 @@ function sign(
   return `${version},${mac.digest("base64")}`;
 }
 
-function isSame(one: string, other: string): boolean {
+function isEqualInConstantTime(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
@@ -153,7 +153,7 @@ function headerOf(headers: VerifyWebhookOptions["headers"], name: string): strin
   return typeof value === "string" ? value : null;
 }
 
-function parse(body: Buffer): WebhookMessage {
+function parseMessage(body: Buffer): WebhookMessage {
   try {
     const message = Json.of(JSON.parse(body.toString("utf8")));
     if (isJsonObject(message)) return Json.as(message);

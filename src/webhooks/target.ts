@@ -14,7 +14,7 @@ export interface WebhookTarget {
 }
 
 /** Reads the target of a stored webhook. @throws TypeError */
-export function targetOf({ id, target }: WebhookRecord): WebhookTarget {
+export function readTarget({ id, target }: WebhookRecord): WebhookTarget {
   if (!isJsonObject(target) || typeof target["url"] !== "string" || !Array.isArray(target["secrets"]))
     throw new TypeError(`webhook ${id} has no target`);
   return Json.as(target);

@@ -26,7 +26,7 @@ export class WebhookQueue {
     if (sendable.length === 0) return;
     const webhooks = await this.#store.webhooks.list(partition);
     const deliveries = webhooks.flatMap((webhook) =>
-      sendable.filter((event) => wants(webhook, event)).map((event) => deliveryOf(webhook, event)),
+      sendable.filter((event) => isWanted(webhook, event)).map((event) => deliveryOf(webhook, event)),
     );
     if (deliveries.length === 0) return;
     await this.#store.webhooks.enqueue(partition, deliveries);
@@ -34,7 +34,7 @@ export class WebhookQueue {
   }
 }
 
-function wants({ events, allRuns }: WebhookRecord, event: SendableEvent): boolean {
+function isWanted({ events, allRuns }: WebhookRecord, event: SendableEvent): boolean {
   if (!events.includes(event.type)) return false;
   return event.type !== "run.end" || allRuns || RunId.isRoot(event.runId);
 }

@@ -13,9 +13,9 @@ import { randomUUID } from "node:crypto";
 import { backoffMs, errorMessage, type BackoffOptions } from "#base";
 import { ReeveError, type ClaimedDelivery, type Clock, type Store } from "#kernel";
 import type { CheckedFetch } from "#net";
-import { isSendable, messageId, toMessage } from "./message.ts";
+import { isSendable, messageId, toWebhookMessage } from "./message.ts";
 import { signWebhook } from "./signature.ts";
-import { secretsAt, targetOf } from "./target.ts";
+import { secretsAt, readTarget } from "./target.ts";
 
 /** Settings of a sender. */
 interface SenderOptions {
@@ -157,8 +157,8 @@ export class WebhookSender {
     const [event] = await store.events.read(partition, treeId, { after: seq - 1, limit: 1 });
     // The webhook was removed or its events are erased: there is nothing to send.
     if (!webhook || event?.seq !== seq || !isSendable(event)) return { kind: "delivered" };
-    const target = targetOf(webhook);
-    const body = JSON.stringify(toMessage(event));
+    const target = readTarget(webhook);
+    const body = JSON.stringify(toWebhookMessage(event));
     const at = clock.now();
     const signed = signWebhook({ id: messageId(delivery), at, body, secrets: secretsAt(target, at) });
     const response = await this.#deps.fetch(target.url, {

@@ -14,7 +14,7 @@ import {
 } from "#kernel";
 import type { AddressPolicy } from "#net";
 import { toWebhookSecret, webhookKey } from "./signature.ts";
-import { targetOf, type TargetSecret, type WebhookTarget } from "./target.ts";
+import { readTarget, type TargetSecret, type WebhookTarget } from "./target.ts";
 
 /** The tenant of a webhook. */
 export interface WebhookOwner {
@@ -97,22 +97,22 @@ export class Webhooks {
     const made = secret === undefined && !known ? toWebhookSecret(randomBytes(32)) : undefined;
     const given = secret ?? made;
     const secrets =
-      given === undefined ? (known ? targetOf(known).secrets : []) : [{ value: given, until: null }];
+      given === undefined ? (known ? readTarget(known).secrets : []) : [{ value: given, until: null }];
     const webhook = { id, events, allRuns, setAt: this.#deps.now(), target: toJson({ url, secrets }) };
     await this.#webhooks.put(partition, webhook);
-    return { ...viewOf(webhook), ...(made !== undefined && { secret: made }) };
+    return { ...toWebhookView(webhook), ...(made !== undefined && { secret: made }) };
   }
 
   /** Finds a webhook; null: there is none of that id. */
   async get(id: string, { tenant }: WebhookOwner = {}): Promise<WebhookDetails | null> {
     const partition = Partition.of(tenant);
     const found = await this.#webhooks.get(partition, checkWebhookId(id));
-    return found && { ...viewOf(found), ...(await this.#webhooks.count(partition, id)) };
+    return found && { ...toWebhookView(found), ...(await this.#webhooks.count(partition, id)) };
   }
 
   /** Lists the webhooks of a tenant, by id. */
   async list({ tenant }: WebhookOwner = {}): Promise<readonly WebhookView[]> {
-    return (await this.#webhooks.list(Partition.of(tenant))).map(viewOf);
+    return (await this.#webhooks.list(Partition.of(tenant))).map(toWebhookView);
   }
 
   /** Removes a webhook and its pending deliveries. Returns whether it existed. */
@@ -137,7 +137,7 @@ export class Webhooks {
     const partition = Partition.of(tenant);
     const found = await this.#webhooks.get(partition, checkWebhookId(id));
     if (!found) throw new NotFoundError({ what: "webhook", id });
-    const { url, secrets } = targetOf(found);
+    const { url, secrets } = readTarget(found);
     const [newest] = secrets;
     const until = this.#deps.now() + keepOldS * 1_000;
     // The one before the last goes now: a request has two signatures at most.
@@ -201,7 +201,7 @@ function checkEvents(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
 
 const toJson = (target: WebhookTarget): Json => Json.of(target);
 
-function viewOf(webhook: WebhookRecord): WebhookView {
+function toWebhookView(webhook: WebhookRecord): WebhookView {
   const { id, events, allRuns, setAt } = webhook;
-  return { id, url: targetOf(webhook).url, events, allRuns, setAt };
+  return { id, url: readTarget(webhook).url, events, allRuns, setAt };
 }

@@ -8,7 +8,7 @@ import {
 import { a2aServer, type A2aServerOptions } from "reeve/a2a";
 import { agent, createRuntime, tool, type Agent } from "reeve";
 import { apiKeys, createApiKey, listen, type Scope } from "reeve/server";
-import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { freePort } from "../free-port.ts";
@@ -27,7 +27,7 @@ async function serve(
   agents: readonly [Agent, ...Agent[]],
   { others = [], ...options }: Partial<A2aServerOptions> & { readonly others?: readonly Agent[] } = {},
 ) {
-  const runtime = createRuntime({ agents: [...agents, ...others], approver: "people" });
+  const runtime = createRuntime({ agents: [...agents, ...others], approver: "human" });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const mounts = a2aServer({ agents, url, ...options });
@@ -142,7 +142,7 @@ test("a stream has the task, its artifact and its end", async () => {
 });
 
 test("a live task is read, subscribed to again and cancelled", async () => {
-  const slow = agent({ name: "slow", model: heldModel() });
+  const slow = agent({ name: "slow", model: manualModel() });
   await using server = await serve([slow]);
   const client = await connect(server.url, run.key);
   const { id } = asTask(await client.sendMessage(request([text("go")], {}, true)));
@@ -202,7 +202,7 @@ test("a question is not answered by a key that may not approve", async () => {
 });
 
 test("a task of another tenant or another user does not exist", async () => {
-  const slow = agent({ name: "slow", model: heldModel() });
+  const slow = agent({ name: "slow", model: manualModel() });
   await using server = await serve([slow]);
   const mine = await connect(server.url, ada.key);
   const { id } = asTask(await mine.sendMessage(request([text("go")], {}, true)));
@@ -221,7 +221,7 @@ test("a task of another tenant or another user does not exist", async () => {
 });
 
 test("a tree of an agent that is not offered does not exist", async () => {
-  const hidden = agent({ name: "hidden", model: heldModel() });
+  const hidden = agent({ name: "hidden", model: manualModel() });
   await using server = await serve([greeter()], { others: [hidden] });
   const { treeId: id } = await server.runtime.start(hidden, "go", { tenant: "acme" });
   const client = await connect(server.url, run.key);

@@ -18,9 +18,9 @@ const look = tool({
 
 test("an agent calls a tool, sees its result and answers", async () => {
   const model = scriptedModel([call("look", { question: "mill" }), say("Built in 1287.")]);
-  const boss = agent({ name: "boss", model, instructions: "Answer from the archive.", tools: [look] });
-  await using t = testRuntime({ agents: [boss] });
-  expect(await t.run(boss, "When?")).toMatchObject({ status: "completed", output: "Built in 1287." });
+  const lead = agent({ name: "lead", model, instructions: "Answer from the archive.", tools: [look] });
+  await using t = testRuntime({ agents: [lead] });
+  expect(await t.run(lead, "When?")).toMatchObject({ status: "completed", output: "Built in 1287." });
   expect(looked).toEqual(["mill"]);
   expect(model.requests).toHaveLength(2);
   expect(model.requests[1]?.messages.map(({ role }) => role)).toEqual([
@@ -37,9 +37,9 @@ test("a team is asked in parallel, and each member is a run of the tree", async 
     call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
     say("done"),
   ]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  const run = await t.start(boss, "go");
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  const run = await t.start(lead, "go");
   expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
   const types = (await t.events(run)).map(({ type }) => type);
   expect(types.filter((type) => type === "spawn.admitted")).toHaveLength(2);

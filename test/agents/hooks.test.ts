@@ -203,14 +203,14 @@ test("7.3 the payload is frozen to the bottom, and the error list is bounded", a
 test("7.3 hooks are per agent", async () => {
   const first = camera();
   const second = camera();
-  const helper = worker(second.hooks, "helper");
-  const model = scriptedModel([call("ask_helper", { task: "a" }), say("done")]);
-  const boss = agent({ name: "boss", model, team: [helper], hooks: first.hooks });
-  await using t = testRuntime({ agents: [boss, helper] });
-  await t.run(boss, "go");
+  const writer = worker(second.hooks, "writer");
+  const model = scriptedModel([call("ask_writer", { task: "a" }), say("done")]);
+  const lead = agent({ name: "lead", model, team: [writer], hooks: first.hooks });
+  await using t = testRuntime({ agents: [lead, writer] });
+  await t.run(lead, "go");
   await until(() => [first, second].every(({ seen }) => seen.some(({ type }) => type === "run.end")));
-  expect(new Set(first.seen.map(({ agent: who }) => who))).toEqual(new Set(["boss"]));
-  expect(new Set(second.seen.map(({ agent: who }) => who))).toEqual(new Set(["helper"]));
+  expect(new Set(first.seen.map(({ agent: who }) => who))).toEqual(new Set(["lead"]));
+  expect(new Set(second.seen.map(({ agent: who }) => who))).toEqual(new Set(["writer"]));
   expect(counts(second.seen)).toEqual(once);
 });
 
@@ -257,17 +257,17 @@ test("7.2 hooks receive events of money and of spawns: reserved, settled and den
     "spawn.queued",
   ] as const)
     hooks.on(type, (heard) => void seen.push(heard));
-  const helper = agent({ name: "helper", model: scriptedModel([say("helped")]) });
+  const writer = agent({ name: "writer", model: scriptedModel([say("helped")]) });
   const model = scriptedModel(
     [
-      call("ask_helper", { task: "one" }, ["ask_helper", { task: "two" }]),
+      call("ask_writer", { task: "one" }, ["ask_writer", { task: "two" }]),
       say("enough", { input: 900, output: 5 }),
     ],
     { price },
   );
-  const boss = agent({ name: "boss", model, team: [helper], hooks, maxOutputTokens: 100 });
-  await using t = testRuntime({ agents: [boss, helper] });
-  await t.run(boss, "go", { spawn: { maxAgents: 2 } });
+  const lead = agent({ name: "lead", model, team: [writer], hooks, maxOutputTokens: 100 });
+  await using t = testRuntime({ agents: [lead, writer] });
+  await t.run(lead, "go", { spawn: { maxAgents: 2 } });
   const [first] = seen;
   expect(seen.map(({ type }) => type)).toEqual([
     "budget.reserved",

@@ -77,19 +77,19 @@ test.each(budgets)(
 
 test("3.8 a run that owns no cap has no slice: it lands with its last text, without a call", async () => {
   const model = busy("last words");
-  const helper = agent({ name: "helper", model, tools: [look] });
-  const boss = agent({
-    name: "boss",
-    model: scriptedModel([call("ask_helper", { task: "look around" }), say("done")], {
-      id: "boss",
+  const writer = agent({ name: "writer", model, tools: [look] });
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel([call("ask_writer", { task: "look around" }), say("done")], {
+      id: "lead",
       maxOutputTokens: 16,
     }),
-    team: [helper],
+    team: [writer],
   });
-  await using t = testRuntime({ agents: [boss, helper] });
-  const run = await t.start(boss, "go", { budget: { maxTokens: 8_000 } });
+  await using t = testRuntime({ agents: [lead, writer] });
+  const run = await t.start(lead, "go", { budget: { maxTokens: 8_000 } });
   expect(["landed", "completed"]).toContain((await run.result()).status);
-  const ends = eventsOf(await t.events(run), "run.end").filter(({ agent: who }) => who === "helper");
+  const ends = eventsOf(await t.events(run), "run.end").filter(({ agent: who }) => who === "writer");
   expect(ends).toMatchObject([{ status: "landed", stopReason: "budget.tokens" }]);
   expect(model.requests.every(({ tools }) => tools.length > 0)).toBe(true);
 });

@@ -63,9 +63,9 @@ test("7.1 agent level: the parent gets the result as the middleware returned it"
     middleware: { agent: [shout] },
   });
   const model = scriptedModel([call("ask_worker", { task: "b" }), say("end")]);
-  const boss = agent({ name: "boss", model, team: [worker] });
-  await using t = testRuntime({ agents: [worker, boss] });
-  await t.run(boss, "go");
+  const lead = agent({ name: "lead", model, team: [worker] });
+  await using t = testRuntime({ agents: [worker, lead] });
+  await t.run(lead, "go");
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('done\\"!');
 });
 

@@ -141,10 +141,10 @@ test("7.1 agent level: a result without next is the answer, and the agent never 
   };
   const worker = agent({ name: "worker", model, middleware: { agent: [cached] } });
   const asks = scriptedModel([call("ask_worker", { task: "b" }), say("done")]);
-  const boss = agent({ name: "boss", model: asks, team: [worker] });
-  await using t = testRuntime({ agents: [worker, boss] });
+  const lead = agent({ name: "lead", model: asks, team: [worker] });
+  await using t = testRuntime({ agents: [worker, lead] });
   expect(await t.run(worker, "a")).toMatchObject({ status: "completed", output: "cached a", costMicros: 0 });
-  await t.run(boss, "go");
+  await t.run(lead, "go");
   expect(shown(asks)[0]).toEqual([false, expect.stringContaining("cached b")]);
   expect(model.requests).toHaveLength(0);
 });

@@ -5,10 +5,10 @@ import {
   answers,
   manualClock,
   testRuntime,
-  type DoubleAnswer,
+  type ProviderAnswer,
   type Fault,
   type FaultKind,
-  type ProviderDouble,
+  type FakeProvider,
 } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,7 @@ type WireName = (typeof wires)[number];
 const price = { input: 3_000_000, output: 15_000_000 };
 const retry = { baseMs: 1 };
 
-function model(name: WireName, { baseURL }: ProviderDouble, fetch?: typeof globalThis.fetch): Model {
+function model(name: WireName, { baseURL }: FakeProvider, fetch?: typeof globalThis.fetch): Model {
   const settings = { baseURL, apiKey: "secret", ...(fetch && { fetch }) };
   const given =
     name === "chat" ? createOpenAI(settings).chat("double-1") : createAnthropic(settings)("double-1");
@@ -203,7 +203,7 @@ test.each(wires)(
       risk: "safe",
       execute: async () => gate.promise.then(() => "ok"),
     });
-    const cut: DoubleAnswer = { text: "half of ".repeat(60), fault: { kind: "cut", afterBytes: 2_500 } };
+    const cut: ProviderAnswer = { text: "half of ".repeat(60), fault: { kind: "cut", afterBytes: 2_500 } };
     const script = answers([{ toolCalls: [{ name: "wait", input: {} }] }, cut, "Whole."]);
     const double = await openDouble({ script });
     const worker = agent({ name: "worker", model: model(name, double), tools: [wait], retry });

@@ -3,7 +3,7 @@ import { permissions } from "reeve";
 import {
   type PermissionRequest,
   type PermissionRule,
-  type Verdict,
+  type PermissionDecision,
   AgentId,
   Json,
   Labels,
@@ -21,7 +21,7 @@ const request = (fields: Partial<PermissionRequest> = {}): PermissionRequest => 
   runId: RunId.root(TreeId.of("t")),
   tenantId: TenantId.of("acme"),
   labels: Labels.none,
-  outside: true,
+  egress: true,
   ...fields,
 });
 
@@ -75,7 +75,7 @@ test.each<[string, PermissionRule]>([
 });
 
 test("of all that match the strictest counts, in whatever order", async () => {
-  const word = fc.constantFrom<Verdict>("allow", "ask", "deny");
+  const word = fc.constantFrom<PermissionDecision>("allow", "ask", "deny");
   await fc.assert(
     fc.asyncProperty(fc.array(word, { minLength: 1 }), async (words) => {
       const order = ["deny", "ask", "allow"] as const;

@@ -122,12 +122,16 @@ async function take(
   model: Model,
   {
     isRead,
-    fuzz = false,
+    replayEveryStep = false,
     limit = loopLimits,
-  }: { isRead: boolean; fuzz?: boolean; limit?: typeof loopLimits },
+  }: { isRead: boolean; replayEveryStep?: boolean; limit?: typeof loopLimits },
 ) {
   const lead = agent({ name: "lead", model, loopLimits: limit });
-  await using runtime = createRuntime({ agents: [lead], store: memoryStore(), engine: local({ fuzz }) });
+  await using runtime = createRuntime({
+    agents: [lead],
+    store: memoryStore(),
+    engine: local({ replayEveryStep }),
+  });
   const talk = await runtime.sessions.create(lead);
   const pieces: RunDelta[] = [];
   const run = await (async () => {
@@ -145,7 +149,9 @@ async function take(
 }
 
 const reason = "the answer repeated the same 35 characters";
-const cases = [true, false].flatMap((isRead) => [true, false].map((fuzz) => ({ isRead, fuzz })));
+const cases = [true, false].flatMap((isRead) =>
+  [true, false].map((replayEveryStep) => ({ isRead, replayEveryStep })),
+);
 
 test.each(cases)(
   "7.9 an answer that repeats itself is cut off and given again (read: $isRead, replayed: $fuzz)",

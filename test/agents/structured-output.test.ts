@@ -49,9 +49,9 @@ test("an answer that is never right fails the run without an output; the error s
 test("a child's value reaches its parent as JSON", async () => {
   const digger = agent({ name: "digger", model: scriptedModel([say('{"year": 1287}')]), output });
   const model = scriptedModel([call("ask_digger", { task: "when?" }), say("done")]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  await t.run(boss, "go");
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  await t.run(lead, "go");
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(JSON.stringify('{"year":1287}'));
 });
 

@@ -39,16 +39,16 @@ test("the type of the task is that of the schema, and an agent without one takes
 
 test("ask_<name> has the schema of the member, and wrong input gives the model an error and no run", async () => {
   const model = plannerModel();
-  const boss = scriptedModel([
+  const root = scriptedModel([
     call("ask_planner", { task: "Rome" }),
     call("ask_planner", { city: "Rome", days: 3 }),
     say("Done."),
   ]);
-  const lead = agent({ name: "lead", model: boss, team: [planner(model)] });
+  const lead = agent({ name: "lead", model: root, team: [planner(model)] });
   await using t = testRuntime({ agents: [lead] });
   const run = await t.start(lead, "Go.");
   expect(await run.result()).toMatchObject({ output: "Done." });
-  expect(boss.requests[0]?.tools[0]?.inputSchema).toMatchObject({ properties: { city: { type: "string" } } });
+  expect(root.requests[0]?.tools[0]?.inputSchema).toMatchObject({ properties: { city: { type: "string" } } });
   const starts = (await t.events(run)).filter(({ type }) => type === "run.start");
   expect(starts).toHaveLength(2);
   expect(dataOf(model)).toMatchObject([{ data: { city: "Rome", days: 3 } }]);
@@ -56,10 +56,10 @@ test("ask_<name> has the schema of the member, and wrong input gives the model a
 
 test("a supervisor's worker with a schema can be forwarded", async () => {
   const model = plannerModel();
-  const boss = scriptedModel([call("ask_planner", { city: "Rome", forward: true })]);
+  const root = scriptedModel([call("ask_planner", { city: "Rome", forward: true })]);
   const lead = agent({
     name: "lead",
-    model: boss,
+    model: root,
     architecture: supervisor({ workers: [planner(model)] }),
   });
   await using t = testRuntime({ agents: [lead] });
@@ -69,11 +69,11 @@ test("a supervisor's worker with a schema can be forwarded", async () => {
 
 test("handoff_to_<name> has the schema of the next agent", async () => {
   const model = plannerModel();
-  const boss = scriptedModel([
+  const root = scriptedModel([
     call("handoff_to_planner", { message: "Rome" }),
     call("handoff_to_planner", { city: "Rome" }),
   ]);
-  const desk = agent({ name: "desk", model: boss, handoffs: [planner(model)] });
+  const desk = agent({ name: "desk", model: root, handoffs: [planner(model)] });
   await using t = testRuntime({ agents: [desk] });
   expect(await t.run(desk, "Go.")).toMatchObject({ output: "Three days in Rome.", costMicros: 45 });
 });

@@ -1,6 +1,6 @@
 import { agent, AgentId, tool, type Agent, ModelError } from "reeve";
 import { type ToolResultBlock } from "#kernel";
-import { call, fail, heldModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
+import { call, fail, manualModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { eventsOf } from "./events-of.ts";
@@ -18,15 +18,15 @@ function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string
 }
 
 test("several calls of ask_<name> in one cycle spawn in parallel", async () => {
-  const held = heldModel();
+  const held = manualModel();
   const digger = agent({ name: "digger", description: "Digs", model: held });
   const model = scriptedModel([
     call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
     say("done"),
   ]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  const run = await t.start(boss, "go");
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  const run = await t.start(lead, "go");
   await until(() => held.calls.length === 2);
   held.calls[1]?.answer("two");
   held.calls[0]?.answer("one");
@@ -43,9 +43,9 @@ test("a member that fails is an error result that the model sees, with the reaso
   const error = new ModelError({ kind: "billing", message: "no money", unbilled: true });
   const digger = agent({ name: "digger", model: scriptedModel([fail(error)]) });
   const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  expect(await t.run(boss, "go")).toMatchObject({ status: "completed", output: "alone then" });
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  expect(await t.run(lead, "go")).toMatchObject({ status: "completed", output: "alone then" });
   expect(shown(model)).toEqual([[true, "digger did not answer: failed (no money)"]]);
 });
 
@@ -55,41 +55,41 @@ test("7.9 a member stopped by a guardrail is an error result, never an empty ans
     model: scriptedModel([call("nothing", {})]),
   });
   const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  await t.run(boss, "go");
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  await t.run(lead, "go");
   expect(shown(model)).toEqual([[true, expect.stringContaining("digger did not answer: failed")]]);
 });
 
 test("a member that returns its answer without replying has answered", async () => {
   const clerk: Agent = { id: AgentId.of("clerk"), run: async (ctx) => `filed by ${ctx.supervision.agentId}` };
   const model = scriptedModel([call("ask_clerk", { task: "a" }), say("done")]);
-  const boss = agent({ name: "boss", model, team: [clerk] });
-  await using t = testRuntime({ agents: [boss, clerk] });
-  await t.run(boss, "go");
+  const lead = agent({ name: "lead", model, team: [clerk] });
+  await using t = testRuntime({ agents: [lead, clerk] });
+  await t.run(lead, "go");
   expect(shown(model)).toEqual([[false, "filed by clerk"]]);
 });
 
 test("2.3 no slot free is an error result where the member is not waited for", async () => {
   const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
   const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const boss = agent({ name: "boss", model, team: [{ agent: digger, onFull: "deny" }] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  const run = await t.start(boss, "go", { spawn: { maxAgents: 1 } });
+  const lead = agent({ name: "lead", model, team: [{ agent: digger, onFull: "deny" }] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  const run = await t.start(lead, "go", { spawn: { maxAgents: 1 } });
   expect(await run.result()).toMatchObject({ status: "completed", output: "alone then" });
   expect(shown(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
 });
 
 test("6.7 a cancelled parent cancels its members", async () => {
-  const held = heldModel();
+  const held = manualModel();
   const digger = agent({ name: "digger", model: held });
   const model = scriptedModel([
     call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
     say("never"),
   ]);
-  const boss = agent({ name: "boss", model, team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  const run = await t.start(boss, "go");
+  const lead = agent({ name: "lead", model, team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  const run = await t.start(lead, "go");
   await until(() => held.calls.length === 2);
   expect((await run.cancel("user")).runs).toHaveLength(3);
   expect(await run.result()).toMatchObject({ status: "cancelled" });

@@ -1,6 +1,6 @@
 import { agent, ChatMessage, tool, type Model, type RunResult } from "reeve";
 import { type ToolResultBlock } from "#kernel";
-import { call, heldModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { until } from "./passing-time.ts";
@@ -133,7 +133,7 @@ test("6.8 steering reaches the agent after its current tools and before its next
 test.each(["steer", "followUp"] as const)(
   "6.8 a message by %s during the last answer gets its own answer",
   async (how) => {
-    const model = heldModel();
+    const model = manualModel();
     const worker = agent({ name: "worker", model });
     await using t = testRuntime({ agents: [worker] });
     const run = await t.start(worker, "go");
@@ -149,7 +149,7 @@ test.each(["steer", "followUp"] as const)(
 
 test("6.8 a follow-up waits until the agent would stop; steering does not", async () => {
   const model = scriptedModel([call("echo", { text: "a" }), say("first"), say("second")]);
-  const held = heldModel();
+  const held = manualModel();
   const slow: Model = {
     ...model,
     generate: async (request, given) => {
@@ -212,8 +212,8 @@ test("a call shortened by the budget reports it", async () => {
 test("an agent made from another keeps everything that is not overridden", async () => {
   const human = text("ask_human", async (given) => `human says ${given}`);
   const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
-  const boss = agent({
-    name: "boss",
+  const lead = agent({
+    name: "lead",
     model: scriptedModel([say("never")]),
     instructions: "Be kind.",
     tools: [echo, human],
@@ -223,11 +223,11 @@ test("an agent made from another keeps everything that is not overridden", async
     call("ask_digger", { task: "dig" }, ["ask_human", { text: "x" }]),
     say("done"),
   ]);
-  const copy = agent({ ...boss, model });
+  const copy = agent({ ...lead, model });
   await using t = testRuntime({ agents: [copy, digger] });
   const { output }: RunResult = await t.run(copy, "go");
   expect(output).toBe("done");
   expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(["echo", "ask_human", "ask_digger"]);
   expect(results(model).map(([, , said]) => said)).toEqual(["dug", "human says x"]);
-  expect(agent({ ...boss, team: [] }).tools.map(({ name }) => name)).toEqual(["echo", "ask_human"]);
+  expect(agent({ ...lead, team: [] }).tools.map(({ name }) => name)).toEqual(["echo", "ask_human"]);
 });

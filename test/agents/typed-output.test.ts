@@ -24,7 +24,7 @@ test("the output of an agent with a schema has its type, from start to result, w
   expectTypeOf(result).toEqualTypeOf<RunResult<Review>>();
   expectTypeOf(result.output).toEqualTypeOf<Review | null>();
   expect(result.output?.notes.map((note) => note.length)).toEqual([5]);
-  expectTypeOf(await run.outcome()).toEqualTypeOf<RunResult<Review> | null>();
+  expectTypeOf(await run.resultNow()).toEqualTypeOf<RunResult<Review> | null>();
 });
 
 test("ask, askOrThrow, spawn and join infer it", async () => {
@@ -95,10 +95,10 @@ test("an agent made from another keeps the type, and a team tool returns data", 
     run: async (ctx) => (await ctx.tool("ask_judge", { task: "go" })).value ?? null,
   };
   const model = scriptedModel([call("ask_judge", { task: "go" }), say("done")]);
-  const boss = agent({ name: "boss", model, team: [other] });
-  await using t = testRuntime({ agents: [caller, other, boss] });
+  const root = agent({ name: "lead", model, team: [other] });
+  await using t = testRuntime({ agents: [caller, other, root] });
   expect((await t.run(caller, "go")).output).toEqual({ score: 3, notes: ["short"] });
-  await t.run(boss, "go");
+  await t.run(root, "go");
   expect(JSON.stringify(model.requests[1]?.messages)).toContain(
     JSON.stringify('{"score":3,"notes":["short"]}'),
   );

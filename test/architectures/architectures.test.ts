@@ -51,9 +51,9 @@ test("a supervisor with a debate as worker: each run is a child of the run that 
   const no = agent({ name: "no", model: scriptedModel([say("Yes.")]) });
   const panel = agent({ name: "panel", architecture: debate({ debaters: [yes, no] }) });
   const model = scriptedModel([call("ask_panel", { task: "well?" }), say("They say yes.")]);
-  const boss = agent({ name: "boss", model, architecture: supervisor({ workers: [panel] }) });
-  await using runtime = createRuntime({ agents: [boss] });
-  const run = await runtime.start(boss, "Ask the panel.");
+  const lead = agent({ name: "lead", model, architecture: supervisor({ workers: [panel] }) });
+  await using runtime = createRuntime({ agents: [lead] });
+  const run = await runtime.start(lead, "Ask the panel.");
   expect(await run.result()).toMatchObject({ status: "completed", output: "They say yes." });
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);
@@ -62,7 +62,7 @@ test("a supervisor with a debate as worker: each run is a child of the run that 
   const places = starts.map(({ agent: name, parentRunId }) =>
     parentRunId === null ? name : `${agentOf.get(parentRunId)} > ${name}`,
   );
-  expect(places.toSorted()).toEqual(["boss", "boss > panel", "panel > no", "panel > yes"]);
+  expect(places.toSorted()).toEqual(["lead", "lead > panel", "panel > no", "panel > yes"]);
   const told = events.flatMap((event) => (event.type === "progress.emitted" ? [event.data] : []));
   expect(told).toEqual([
     { architecture: "debate", data: { round: 1, isSettled: true } },
@@ -137,8 +137,8 @@ test("lessons are kept for their user, and for no other", async () => {
 
 test("an architecture that needs a model is refused without one, and one that fails says why", async () => {
   const worker = agent({ name: "worker", model: scriptedModel([say("x")]) });
-  const boss = agent({ name: "boss", architecture: supervisor({ workers: [worker] }) });
-  expect(() => createRuntime({ agents: [boss] })).toThrow("agent boss has no model");
+  const lead = agent({ name: "lead", architecture: supervisor({ workers: [worker] }) });
+  expect(() => createRuntime({ agents: [lead] })).toThrow("agent lead has no model");
 });
 
 test("an answer of the leader that does not match is sent back once, then the run fails", async () => {

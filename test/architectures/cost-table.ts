@@ -1,4 +1,4 @@
-import { agent, handoff, ModelError, type Agent, type Hireable, type Json } from "reeve";
+import { agent, handoff, ModelError, type Agent, type AgentSpec, type Json } from "reeve";
 import {
   actorCritic,
   blackboard,
@@ -19,7 +19,7 @@ const json = (value: Json): string => JSON.stringify(value);
 const broken = (): Error => new ModelError({ kind: "format", message: "broken" });
 
 /** Asks all workers in each round, then sums up. With `forward`, the last answer is the answer of the turn. */
-function asking(workers: readonly Hireable[], rounds: number, forward: boolean): Reply {
+function asking(workers: readonly AgentSpec[], rounds: number, forward: boolean): Reply {
   return (_, number) => {
     if (number > rounds) return "done";
     const calls = workers.map(({ id }): [string, Json] => [

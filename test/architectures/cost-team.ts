@@ -1,4 +1,4 @@
-import { agent, ChatMessage, type Agent, type Hireable, type Model } from "reeve";
+import { agent, ChatMessage, type Agent, type AgentSpec, type Model } from "reeve";
 import type { Verdict } from "reeve/architectures";
 import { say, type ScriptedAnswer } from "reeve/testing";
 import { z } from "zod";
@@ -32,17 +32,17 @@ export class Team {
     };
   }
 
-  worker(name: string, reply: Reply = () => `${name} answers`): Hireable<string> {
+  worker(name: string, reply: Reply = () => `${name} answers`): AgentSpec<string> {
     return agent({ name, model: this.model(name, reply) });
   }
 
   /** Makes several workers: w1, w2 and so on. */
-  several(count: number): readonly Hireable<string>[] {
+  several(count: number): readonly AgentSpec<string>[] {
     return Array.from({ length: count }, (_, index) => this.worker(`w${index + 1}`));
   }
 
   /** Makes a judge that is content with the attempt that has this number. */
-  critic(good: number): Hireable<Verdict> {
+  critic(good: number): AgentSpec<Verdict> {
     const reply: Reply = (_, number) =>
       JSON.stringify({ score: number === good ? 1 : 0.1, feedback: "more" });
     const output = z.object({ score: z.number(), feedback: z.string() });

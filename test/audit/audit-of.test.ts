@@ -17,7 +17,7 @@ import { auditOf } from "../../src/audit/audit-of.ts";
 const treeId = TreeId.of("books");
 const runId = RunId.root(treeId);
 const child = RunId.of(treeId, 1);
-const agent = AgentId.of("boss");
+const agent = AgentId.of("lead");
 const childAgent = AgentId.of("clerk");
 const step = StepId.of(runId, "tool", 1);
 const approvalId = ApprovalId.at(step, 0);

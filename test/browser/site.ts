@@ -49,7 +49,7 @@ export class Site implements AsyncDisposable {
   }
 
   static async open(files: Files, { origins = [], ...options }: SiteOptions): Promise<Site> {
-    const runtime = createRuntime({ store: memoryStore(), approver: "people", ...options });
+    const runtime = createRuntime({ store: memoryStore(), approver: "human", ...options });
     const app = new Hono();
     app.mount("/api", serverApp({ runtime, auth: "none", origins }).fetch);
     app.get("*", ({ req }) => pageFile(files, req.path));

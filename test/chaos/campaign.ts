@@ -27,7 +27,7 @@ export interface CampaignOptions {
   /** Default 3. */
   readonly workers?: number;
   /** Milliseconds until a lane continues without its tree. Default: 60,000. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
   /** Milliseconds for trees to end after the last disturbance. Default: 60,000. */
   readonly calmMs?: number;
   /** More settings for the workers. */
@@ -80,7 +80,7 @@ async function play(
   clients: readonly [Client, Client],
   options: CampaignOptions,
 ): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
-  const { seed, faults = faultKinds, lanes = 20, runs = Infinity, patienceMs = 60_000 } = options;
+  const { seed, faults = faultKinds, lanes = 20, runs = Infinity, waitMs = 60_000 } = options;
   const stop = new AbortController();
   const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
   const accepted = (): number => clients[0].accepted + clients[1].accepted;
@@ -94,7 +94,7 @@ async function play(
       if (done) return;
       const tree = await client.play(value);
       played.push(tree);
-      await within(patienceMs, tree.over);
+      await within(waitMs, tree.over);
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, number) => lane(clients[number % 2 === 0 ? 0 : 1])));

@@ -83,7 +83,7 @@ export class Client implements AsyncDisposable {
     { namespace, over, helps = true }: ClientOptions,
   ): Promise<Client> {
     const { ingress, admin } = server;
-    const engine = restate({ ingress, admin, namespace, patienceMs: 60_000, log: () => {} });
+    const engine = restate({ ingress, admin, namespace, connectTimeoutMs: 60_000, log: () => {} });
     const store = await postgresStore({ connectionString: database });
     const runtime = createRuntime({ agents: Object.values(agents), engine, store });
     return new Client({ runtime, engine, store }, { over, helps });

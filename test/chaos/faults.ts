@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { chance } from "../../src/testing/provider-double/chance.ts";
+import { chance } from "../../src/testing/fake-provider/chance.ts";
 import type { Crew } from "./stage/crew.ts";
 import type { Stage } from "./stage/stage.ts";
 

@@ -30,10 +30,10 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 // Ends the started processes with this one.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-const isRight = [await rain(), await directed(), await doubt()].every(Boolean);
+const isRight = [await runFaultSchedule(), await directed(), await doubt()].every(Boolean);
 process.exitCode = isRight ? 0 : 1;
 
-async function rain(): Promise<boolean> {
+async function runFaultSchedule(): Promise<boolean> {
   const { seed } = values;
   const runs = Number(values.runs);
   if (runs === 0) return true;

@@ -54,7 +54,7 @@ test("a form is answered by JSON, and over HTTP it is checked all the same", asy
 
 test("a call that needs approval is not a question", async () => {
   await using town = await Town.open();
-  void town.reeve("run", "steward", "sell", "--id", "t1");
+  void town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   const { code, complained } = await town.reeve("answer", "t1", "yes");
   expect([code, complained]).toEqual([2, expect.stringContaining("not a question")]);

@@ -85,13 +85,13 @@ const payer = () =>
 
 test("approve shows the approved call and sends its hash", async () => {
   await using town = await Town.open();
-  void town.reeve("run", "steward", "sell", "--id", "t1");
+  void town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   const { items } = await town.runtime.approvals.list({}, { size: 10 });
   const decide = vi.spyOn(town.runtime.approvals, "decide");
   const { said } = await town.reeve("approve", "t1");
   expect(said).toMatch(
-    /^t1~0:tool:2 {2}steward wants to call sell · risk high · pending for .*\n.*\n {2}field: "north"\napproved t1~0:tool:2\n$/,
+    /^t1~0:tool:2 {2}manager wants to call sell · risk high · pending for .*\n.*\n {2}field: "north"\napproved t1~0:tool:2\n$/,
   );
   expect(decide.mock.calls[0]?.[1]).toMatchObject({ decision: "approved", hash: items[0]?.hash });
   expect(await town.reeve("deny", "t1~0:tool:2")).toMatchObject({ code: 5 });
@@ -99,7 +99,7 @@ test("approve shows the approved call and sends its hash", async () => {
 
 test("a call is made with edited arguments, and the original request is shown before", async () => {
   await using town = await Town.open();
-  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  const running = town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   const { code, said } = await town.reeve(
     "edit",
@@ -133,7 +133,7 @@ test("a tree in which several calls wait is answered with all of them, and none 
 
 test("a watcher sees the whole call before it is approved", async () => {
   await using town = await Town.open();
-  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  const running = town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t1"], terminal);

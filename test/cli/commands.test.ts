@@ -21,12 +21,12 @@ test("a run is shown live, and ends with a receipt and the answer", async () => 
 
 test("a call that needs approval is approved from another terminal", async () => {
   await using town = await Town.open();
-  const running = town.reeve("run", "steward", "sell", "--id", "t2");
+  const running = town.reeve("run", "manager", "sell", "--id", "t2");
   await town.asked("t2");
   const why = await town.reeve("why", "t2");
-  expect(why.said).toMatch(/^steward: waiting .* for approval of sell\n/);
+  expect(why.said).toMatch(/^manager: waiting .* for approval of sell\n/);
   expect((await town.reeve("approvals")).said).toMatch(
-    /steward wants to call sell · risk high .*\n.*\n {2}field: "north"\n/,
+    /manager wants to call sell · risk high .*\n.*\n {2}field: "north"\n/,
   );
   expect(await town.reeve("approve", "t2")).toMatchObject({
     code: 0,
@@ -34,8 +34,8 @@ test("a call that needs approval is approved from another terminal", async () =>
   });
   const { code, said } = await running;
   expect(code).toBe(0);
-  expect(said).toContain("steward: waiting for approval of sell: reeve approve t2~0:tool:2\n");
-  expect(said).toContain("steward: approval: approved by loopback\n");
+  expect(said).toContain("manager: waiting for approval of sell: reeve approve t2~0:tool:2\n");
+  expect(said).toContain("manager: approval: approved by loopback\n");
   expect((await town.reeve("deny", "t2~0:tool:2")).code).toBe(5);
   expect((await town.reeve("approve", "t2")).code).toBe(4);
 });
@@ -55,7 +55,7 @@ test("as JSON every line is an object: each event once, in order, then the resul
 
 test("a cancelled run sets the exit code", async () => {
   await using town = await Town.open();
-  const running = town.reeve("run", "steward", "sell", "--id", "t4");
+  const running = town.reeve("run", "manager", "sell", "--id", "t4");
   await town.asked("t4");
   expect(await town.reeve("pause", "t4")).toMatchObject({ code: 0 });
   expect((await town.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
@@ -65,7 +65,7 @@ test("a cancelled run sets the exit code", async () => {
   const cancelled = await town.reeve("cancel", "t4", "--reason", "wrong field");
   expect(cancelled).toMatchObject({ code: 0, said: "1 run stopped\n" });
   expect((await running).code).toBe(12);
-  expect((await town.reeve("why", "t4")).said).toContain('steward was cancelled: reason "wrong field".');
+  expect((await town.reeve("why", "t4")).said).toContain('manager was cancelled: reason "wrong field".');
 });
 
 test("trees are listed, and shown with their receipt when they are over", async () => {
@@ -86,7 +86,7 @@ test("trees are listed, and shown with their receipt when they are over", async 
 test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it", async () => {
   await using town = await Town.open();
   const terminal = town.terminal();
-  const running = main(["run", "steward", "sell", "--id", "t6"], terminal);
+  const running = main(["run", "manager", "sell", "--id", "t6"], terminal);
   await town.asked("t6");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   await expect.poll(() => terminal.complained).toContain("detached; t6 continues");
@@ -99,7 +99,7 @@ test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it"
 test("Ctrl-C alone ends with the code of a detached run", async () => {
   await using town = await Town.open();
   const terminal = town.terminal();
-  const running = main(["run", "steward", "sell", "--id", "t7"], terminal);
+  const running = main(["run", "manager", "sell", "--id", "t7"], terminal);
   await town.asked("t7");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(130);
@@ -109,7 +109,7 @@ test("Ctrl-C alone ends with the code of a detached run", async () => {
 test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
   await using town = await Town.open();
   const terminal = town.terminal();
-  const running = main(["run", "steward", "sell", "--id", "t8", "--cancel-on-interrupt"], terminal);
+  const running = main(["run", "manager", "sell", "--id", "t8", "--cancel-on-interrupt"], terminal);
   await town.asked("t8");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
@@ -148,14 +148,14 @@ test("a run that waits in its code is reported, and woken with a signal", async 
 
 test("a busy conversation names the tree that has the turn; a queued tree is reported", async () => {
   await using town = await Town.open();
-  const turn = town.reeve("run", "steward", "sell", "--id", "t13", "--session", "talk");
+  const turn = town.reeve("run", "manager", "sell", "--id", "t13", "--session", "talk");
   await town.asked("t13");
   const busy = await town.reeve("run", "clerk", "write", "--session", "talk");
   expect(busy).toMatchObject({
     code: 5,
     complained: expect.stringContaining("→ another tree has its turn: reeve runs --session talk"),
   });
-  expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +steward/);
+  expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +manager/);
   await town.runtime.start(town.agent("clerk"), "write", { id: "t14", session: "talk", onBusy: "queue" });
   expect((await town.reeve("why", "t14")).said).toMatch(
     /^t14~0: accepted, not started: another tree has the turn/,
@@ -235,7 +235,7 @@ test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
 
 test("a run is steered, and continues with the last instruction", async () => {
   await using town = await Town.open();
-  const running = town.reeve("run", "steward", "sell", "--id", "t1");
+  const running = town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   expect(await town.reeve("steer", "t1", "sell the south instead")).toMatchObject({
     code: 0,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { follow, type Followed } from "../../src/cli/client/follow.ts";
+import { followRun, type RunUpdate } from "../../src/cli/client/follow.ts";
 import { ReeveClient } from "../../src/cli/client/reeve-client.ts";
 import { askingTeam } from "./story.ts";
 
@@ -56,14 +56,14 @@ const refusing: Answer = (response) =>
     .writeHead(404, { "content-type": "application/json" })
     .end('{"error":{"code":"not-found","message":"no run mill-books~0"}}');
 
-async function heard(client: ReeveClient): Promise<readonly Followed[]> {
-  const all: Followed[] = [];
-  for await (const followed of follow(client, "mill-books", { signal: new AbortController().signal }))
+async function heard(client: ReeveClient): Promise<readonly RunUpdate[]> {
+  const all: RunUpdate[] = [];
+  for await (const followed of followRun(client, "mill-books", { signal: new AbortController().signal }))
     all.push(followed);
   return all;
 }
 
-const seqs = (all: readonly Followed[]): readonly number[] =>
+const seqs = (all: readonly RunUpdate[]): readonly number[] =>
   all.flatMap((followed) => (followed.kind === "event" ? [followed.event.seq] : []));
 const inOrder = events.map(({ seq }) => seq);
 

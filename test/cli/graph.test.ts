@@ -16,7 +16,7 @@ test("a program is drawn as a tree: teams, workers of architectures, steps of fl
       "└ hands off to billing",
       "  └ hands off to desk",
       "lead",
-      "└ helper",
+      "└ writer",
       "report (sequence)",
       "├ research",
       "├ flow parallel",
@@ -54,7 +54,7 @@ test("one agent is drawn as Mermaid and as JSON", async () => {
   expect(JSON.parse(await draw("lead", "--json"))).toEqual({
     kind: "agent",
     name: "lead",
-    parts: [{ kind: "agent", name: "helper", parts: [] }],
+    parts: [{ kind: "agent", name: "writer", parts: [] }],
   });
 });
 

@@ -52,9 +52,9 @@ test("the own costs on a receipt add up to the total", () => {
 });
 
 test("a receipt shows the limit that stopped each run, and the remedy", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   for (const child of [1, 2, 3, 4]) {
-    story.starts(child, child < 4 ? "clerk" : "digger", { boss: 0 });
+    story.starts(child, child < 4 ? "clerk" : "digger", { parent: 0 });
     story.denies(child, { dimension: "tokens", account: "subtree", limit: 9_000, used: 8_990 });
     story.ends(child, { status: "failed", stopReason: "budget.tokens", costMicros: 0 });
   }
@@ -81,7 +81,7 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
     treeId,
     runId: new Story().run(0),
     parentRunId: null,
-    agentId: AgentId.of("boss"),
+    agentId: AgentId.of("lead"),
     userId: null,
     sessionId: SessionId.of("s"),
     status: "landed",
@@ -99,5 +99,5 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
   };
   const lines = runLines([record], { width, paint: plainPaint, now });
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
-  expect(lines[1]).toMatch(/^mill-books +boss +▾ landed +\$0\.0328 .* 1m 1s +cost budget$/);
+  expect(lines[1]).toMatch(/^mill-books +lead +▾ landed +\$0\.0328 .* 1m 1s +cost budget$/);
 });

@@ -13,7 +13,7 @@ interface Case {
   readonly run?: number;
 }
 
-const boss = (): Story => new Story().starts(0, "boss");
+const lead = (): Story => new Story().starts(0, "lead");
 
 /** Returns the output of `reeve why`, from the events alone. */
 function explained({ story, run = 0 }: Case): string {
@@ -27,14 +27,14 @@ function explained({ story, run = 0 }: Case): string {
 
 /** A root that a limit of 10 cents stopped. */
 const refused = (met: Partial<EventPayloads["budget.denied"]>, error?: ErrorData): Case => ({
-  story: boss()
+  story: lead()
     .denies(0, { dimension: "cost", limit: 100_000, used: 99_000, ...met })
     .ends(0, { status: "failed", stopReason: "budget.cost", costMicros: 99_000, ...(error && { error }) }),
 });
 
 /** A root whose deadline passed while a call waited for budget. */
 const timedOut = (met: Partial<EventPayloads["budget.denied"]>): Case => ({
-  story: boss()
+  story: lead()
     .denies(0, { dimension: "cost", limit: 100_000, used: 95_000, reason: "wait-timed-out", ...met })
     .ends(0, { status: "cancelled", stopReason: "deadline", costMicros: 5_000 }),
 });
@@ -43,16 +43,16 @@ const limits: Readonly<Record<string, Case>> = {
   "of its tenant": refused({ account: "tenant" }),
   "of its user": refused({ account: "user" }),
   "of its agent": refused({ account: "run" }),
-  "of its boss": {
-    story: boss()
-      .starts(1, "clerk", { boss: 0 })
+  "of its lead": {
+    story: lead()
+      .starts(1, "clerk", { parent: 0 })
       .denies(1, { dimension: "cost", account: "subtree", limit: 100_000, used: 99_000 })
       .ends(1, { status: "landed", stopReason: "budget.cost", costMicros: 99_000 }),
     run: 1,
   },
   "of turns of its agent": {
-    story: boss()
-      .starts(1, "clerk", { boss: 0 })
+    story: lead()
+      .starts(1, "clerk", { parent: 0 })
       .denies(1, { dimension: "turns", account: "run", limit: 5, used: 5 })
       .ends(1, { status: "landed", stopReason: "budget.turns", costMicros: 99_000 }),
     run: 1,
@@ -86,18 +86,18 @@ test.each(Object.entries(limits))("why tells of a limit %s", (_whose, given) => 
 });
 
 test("a refusal is shown after a landing call, and removed after a top-up", () => {
-  const story = boss().denies(0, { dimension: "cost", limit: 100_000, used: 99_000 });
+  const story = lead().denies(0, { dimension: "cost", limit: 100_000, used: 99_000 });
   story.asks(0, "a1", { cost: 500 });
   const end = { status: "landed", stopReason: "budget.cost", costMicros: 99_500 } as const;
   expect(explained({ story: story.ends(0, end) })).toContain("the tree's limit is $0.10");
-  const raised = boss().denies(0, { dimension: "cost", limit: 100_000, used: 99_000 });
+  const raised = lead().denies(0, { dimension: "cost", limit: 100_000, used: 99_000 });
   raised.tell(0, "budget.topped-up", { tokens: 0, costMicros: 50_000, turns: 0 });
   expect(explained({ story: raised.ends(0, end) })).not.toContain("$0.10");
 });
 
 test("the log of a run names the limit that refuses a call", () => {
-  const [refusal] = boss().denies(0, { dimension: "tokens", limit: 9_000, used: 8_990 }).events.slice(-1);
+  const [refusal] = lead().denies(0, { dimension: "tokens", limit: 9_000, used: 8_990 }).events.slice(-1);
   expect(refusal && eventLine(refusal)).toBe(
-    "boss: call denied: the tree's limit is 9,000 tokens, 8,990 tokens are used, and the next call does not fit",
+    "lead: call denied: the tree's limit is 9,000 tokens, 8,990 tokens are used, and the next call does not fit",
   );
 });

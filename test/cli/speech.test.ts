@@ -4,7 +4,7 @@ import { TreeModel } from "../../src/view/index.ts";
 import { Speech } from "../../src/cli/live/speech.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { lastRow, widthOf } from "../../src/cli/text/width.ts";
-import { spokenTree } from "../../src/cli/views/spoken.ts";
+import { spokenTree } from "../../src/cli/views/live-row.ts";
 import { Story } from "./story.ts";
 
 /** Feeds live text of a run of a story. */
@@ -22,9 +22,9 @@ function teller(story: Story, speech: Speech) {
 
 /** A parent with two children, each in a model call. */
 function talk(): Story {
-  const story = new Story().starts(0, "boss").asks(0, "a", {});
-  story.starts(1, "digger", { boss: 0 }).asks(1, "b", {});
-  return story.starts(2, "clerk", { boss: 0 }).asks(2, "c", {});
+  const story = new Story().starts(0, "lead").asks(0, "a", {});
+  story.starts(1, "digger", { parent: 0 }).asks(1, "b", {});
+  return story.starts(2, "clerk", { parent: 0 }).asks(2, "c", {});
 }
 
 function shown(story: Story, speech: Speech, { width = 80, room = 20 } = {}): readonly string[] {

@@ -1,11 +1,11 @@
 import { agent, Json } from "reeve";
 import type { RunRecord } from "reeve/store";
-import { call, heldModel, scriptedModel } from "reeve/testing";
+import { call, manualModel, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { priced, Town } from "./town.ts";
 
 test("a list shows a live tree's reservations apart from its cost, and a cancelled tree's result", async () => {
-  const model = heldModel();
+  const model = manualModel();
   const researcher = agent({ name: "researcher", model: priced(model), maxOutputTokens: 1_000 });
   const lead = agent({
     name: "lead",

@@ -66,11 +66,15 @@ export class Story {
     return this;
   }
 
-  starts(run: number, agent: string, { priority = "normal", boss = null }: Beginning = {}): this {
+  starts(run: number, agent: string, { priority = "normal", parent = null }: Beginning = {}): this {
     this.#agents.set(this.run(run), AgentId.parse(agent));
-    const parentRunId = boss === null ? null : this.run(boss);
-    if (boss !== null)
-      this.tell(boss, "spawn.admitted", { child: this.run(run), childAgent: AgentId.parse(agent), priority });
+    const parentRunId = parent === null ? null : this.run(parent);
+    if (parent !== null)
+      this.tell(parent, "spawn.admitted", {
+        child: this.run(run),
+        childAgent: AgentId.parse(agent),
+        priority,
+      });
     return this.tell(run, "run.start", { priority, parentRunId });
   }
 
@@ -129,19 +133,19 @@ type Denied = Pick<EventPayloads["budget.denied"], "dimension" | "limit" | "used
 
 interface Beginning {
   readonly priority?: Priority;
-  readonly boss?: number | null;
+  readonly parent?: number | null;
 }
 
 /** A parent with two children: one has answered, one waits for approval. */
 export function askingTeam(): Story {
   const story = new Story();
-  story.starts(0, "boss").asks(0, "a1", { cost: 3_700 });
+  story.starts(0, "lead").asks(0, "a1", { cost: 3_700 });
   story.tell(0, "tool.start", { tool: "ask_digger", callId: "c1" });
-  story.starts(1, "digger", { boss: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
+  story.starts(1, "digger", { parent: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
   story.tell(0, "tool.end", { tool: "ask_digger", callId: "c1", status: "ok", durationMs: 1_600 });
   story.ends(1, { costMicros: 3_445 }).asks(0, "a2", { cost: 5_000 });
   story.tell(0, "tool.start", { tool: "ask_clerk", callId: "c2" });
-  story.starts(2, "clerk", { boss: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
+  story.starts(2, "clerk", { parent: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
   story.after(100).tell(2, "approval.requested", {
     approvalId: approval,
     tool: "send_letter",

@@ -101,12 +101,12 @@ test("as JSON pieces of answers come where they are asked for, and the events ar
 
 test("a tree is watched with keys, and left with q", async () => {
   await using town = await Town.open();
-  await town.runtime.start(town.agent("steward"), "sell", { id: "t11" });
+  await town.runtime.start(town.agent("manager"), "sell", { id: "t11" });
   await town.asked("t11");
   const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t11"], terminal);
   const shown = (): string => screenOf(terminal.said).join("\n");
-  await expect.poll(shown).toContain("steward: waiting");
+  await expect.poll(shown).toContain("manager: waiting");
   terminal.type("a");
   await expect.poll(shown).toContain("approve t11~0:tool:2? y / n");
   terminal.type("y");

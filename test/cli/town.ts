@@ -21,7 +21,7 @@ export const priced = (model: Model): Model => ({ ...model, price });
 const staff = () =>
   [
     agent({
-      name: "steward",
+      name: "manager",
       model: priced(scriptedModel([call("sell", { field: "north" }), say("sold it")])),
       tools: [sell],
     }),
@@ -44,7 +44,7 @@ export class Town implements AsyncDisposable {
     agents = staff(),
     ...options
   }: { readonly auth?: ReturnType<typeof apiKeys>; readonly agents?: readonly Agent[] } = {}): Promise<Town> {
-    const runtime = createRuntime({ agents, store: memoryStore(), approver: "people" });
+    const runtime = createRuntime({ agents, store: memoryStore(), approver: "human" });
     const listener = await listen({ runtime, port: 0, ...options });
     return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
   }

@@ -43,14 +43,14 @@ test("an event that comes again changes nothing", () => {
 });
 
 test("a tool's text cannot move the cursor or colour the screen", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   story.tell(0, "tool.start", { tool: "fetch", callId: "c1" }, "t1");
   story.updates(0, { tool: "fetch", callId: "c1", progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n" });
   expect(shown(story, 80).join("\n")).toContain("running fetch, 0.0s: [2J ]0;owned  50 %");
 });
 
 test("a call lost with its worker is in doubt, and no longer the run's current activity", () => {
-  const story = new Story().starts(0, "boss").asks(0, "lost", { reserve: 90_000 }).after(5_000);
+  const story = new Story().starts(0, "lead").asks(0, "lost", { reserve: 90_000 }).after(5_000);
   story.asks(0, "again", {}).after(500);
   expect(shown(story, 80)[1]).toContain("calling claude-sonnet-4-5, 0.5s");
   story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
@@ -68,25 +68,27 @@ test("a call lost with its worker is in doubt, and no longer the run's current a
 
 /** One run in every state. */
 function crowd(): Story {
-  const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 100_000 });
+  const story = new Story().starts(0, "lead").asks(0, "a1", { cost: 100_000 });
   story.tell(0, "tool.start", { tool: "ask_foreman", callId: "c1" });
-  story.starts(1, "foreman", { boss: 0 }).asks(1, "f1", { cost: 60_000 });
+  story.starts(1, "foreman", { parent: 0 }).asks(1, "f1", { cost: 60_000 });
   story.tell(1, "tool.start", { tool: "survey", callId: "c2" });
-  story.starts(2, "digger/north-shaft-with-a-very-long-name", { boss: 1 }).asks(2, "d1", { reserve: 30_000 });
-  story.starts(3, "fetcher", { boss: 1 }).tell(3, "tool.start", { tool: "fetch", callId: "c3" }, "t1");
+  story
+    .starts(2, "digger/north-shaft-with-a-very-long-name", { parent: 1 })
+    .asks(2, "d1", { reserve: 30_000 });
+  story.starts(3, "fetcher", { parent: 1 }).tell(3, "tool.start", { tool: "fetch", callId: "c3" }, "t1");
   story.updates(3, { tool: "fetch", callId: "c3", progress: "鉱山の記録を読む 2/9" });
-  story.starts(4, "retrier", { boss: 1 });
+  story.starts(4, "retrier", { parent: 1 });
   const error = { code: "model", kind: "rate-limit", message: "slow down" };
   story.tell(4, "retry.start", { retry: 1, delayMs: 8_000, error });
-  story.starts(5, "sleeper", { boss: 1, priority: "low" }).tell(5, "run.paused", { cause: "preempted" });
-  story.starts(6, "held", { boss: 1 }).tell(6, "run.paused", { cause: "held" });
+  story.starts(5, "sleeper", { parent: 1, priority: "low" }).tell(5, "run.paused", { cause: "preempted" });
+  story.starts(6, "held", { parent: 1 }).tell(6, "run.paused", { cause: "held" });
   story.tell(1, "spawn.queued", {
     child: story.run(7),
     childAgent: AgentId.of("taker"),
     victim: story.run(5),
   });
   story
-    .starts(8, "lost", { boss: 1 })
+    .starts(8, "lost", { parent: 1 })
     .asks(8, "l1", {})
     .ends(8, {
       status: "failed",
@@ -95,8 +97,8 @@ function crowd(): Story {
       error: { code: "model", kind: "auth" },
     });
   story
-    .starts(9, "lander", { boss: 1 })
+    .starts(9, "lander", { parent: 1 })
     .ends(9, { status: "landed", stopReason: "budget.cost", costMicros: 40_000 });
-  story.starts(10, "stopped", { boss: 1 }).tell(10, "run.cancelling", { reason: "user" });
+  story.starts(10, "stopped", { parent: 1 }).tell(10, "run.cancelling", { reason: "user" });
   return story.after(3_000);
 }

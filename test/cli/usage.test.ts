@@ -38,7 +38,7 @@ test("an unknown agent is refused with the list of known agents", async () => {
   expect(await town.reeve("run", "nobody", "x")).toEqual({
     code: 4,
     said: "",
-    complained: "reeve: no agent nobody\n  → agents: steward, clerk\n",
+    complained: "reeve: no agent nobody\n  → agents: manager, clerk\n",
   });
 });
 
@@ -85,7 +85,7 @@ test("hints print the command as it was typed, and nothing else changes", async 
   expect(asTyped("the reeve it needs", "npx reeve")).toBe("the reeve it needs");
   await using town = await Town.open();
   const typed = town.terminal({ command: "npx reeve" });
-  void main(["run", "steward", "sell", "--id", "t1"], typed);
+  void main(["run", "manager", "sell", "--id", "t1"], typed);
   await town.asked("t1");
   await expect.poll(() => typed.said).toContain("approval of sell: npx reeve approve t1~0:tool:2\n");
   const why = town.terminal({ command: "npx reeve" });
@@ -121,7 +121,7 @@ test.each([
 
 test("a reader that closes the pipe ends the command silently, and not the run", async () => {
   await using town = await Town.open();
-  const words = ["run", "steward", "sell", "--id", "t1", "--json", "--url", town.url];
+  const words = ["run", "manager", "sell", "--id", "t1", "--json", "--url", town.url];
   const child = spawn(process.execPath, [...entry, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let complained = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
@@ -141,15 +141,15 @@ test("a shell learns agents from the server, and values that are allowed", async
   await using town = await Town.open();
   const script = `reeve() { "${process.execPath}" ${entry.join(" ")} "$@"; }
 ${terminal.said}
-COMP_WORDS=(reeve run st); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
+COMP_WORDS=(reeve run ma); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
   const env = { ...process.env, REEVE_URL: town.url };
   const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
-  expect(stdout).toBe("steward\n");
+  expect(stdout).toBe("manager\n");
 });
 
 test("a watcher that leaves a tree sees whether the tree continues", async () => {
   await using town = await Town.open();
-  void town.reeve("run", "steward", "sell", "--id", "t1");
+  void town.reeve("run", "manager", "sell", "--id", "t1");
   await town.asked("t1");
   const leave = async (): Promise<string> => {
     const terminal = town.terminal({ isTTY: true });

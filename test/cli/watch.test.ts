@@ -31,9 +31,9 @@ function fed(story: Story, limits: CapSource): Watcher {
 
 /** A parent with this many working children. */
 function crowd(agents: number): Story {
-  const story = new Story().starts(0, "boss").asks(0, "a", { cost: 10_000 });
+  const story = new Story().starts(0, "lead").asks(0, "a", { cost: 10_000 });
   story.tell(0, "tool.start", { tool: "survey", callId: "c" });
-  for (let n = 1; n <= agents; n += 1) story.starts(n, `digger/${n}`, { boss: 0 }).asks(n, `d${n}`, {});
+  for (let n = 1; n <= agents; n += 1) story.starts(n, `digger/${n}`, { parent: 0 }).asks(n, `d${n}`, {});
   return story;
 }
 

@@ -1,5 +1,5 @@
 import { AgentId, type StopReason } from "reeve";
-import { type ErrorData, type Obstacle } from "reeve/engine";
+import { type ErrorData, type Blocker } from "reeve/engine";
 import { keysOf, type ModelErrorKind } from "#kernel";
 import type { RunStatus } from "reeve/store";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import {
   allAgents,
   TreeModel,
   denials,
-  type Known,
+  type RunFacts,
   why,
   whyNotBegun,
   whyUnanswered,
@@ -23,20 +23,20 @@ interface Case {
   readonly story: Story;
   /** Default the root. */
   readonly run?: number;
-  readonly known?: Partial<Known>;
+  readonly known?: Partial<RunFacts>;
   /** As reported by the tree and the engine. Default: as in the events. */
   readonly status?: RunStatus;
-  readonly obstacle?: Obstacle;
+  readonly blocker?: Blocker;
 }
 
-function explained({ story, run = 0, known = {}, status, obstacle }: Case): string {
+function explained({ story, run = 0, known = {}, status, blocker }: Case): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
   const all = [...allAgents(root)];
   const found = all.find(({ runId }) => runId === story.run(run));
   if (!found) throw new Error("no such run");
   const parent = all.find(({ runId }) => runId === found.parentRunId) ?? null;
-  const said = { status: status ?? found.status, obstacle: obstacle ?? null };
+  const said = { status: status ?? found.status, blocker: blocker ?? null };
   const facts = new Map([[found.runId, said]]);
   const everything = { run: found, parent, facts, result: null, ledger: { tree }, pending: [], ...known };
   return whyLines(why(everything, story.now), { width: 80, paint: plainPaint }).join("\n");
@@ -50,90 +50,90 @@ function expectHelpful(text: string): void {
   expect(text).not.toMatch(/undefined|null|NaN|\[object/);
 }
 
-const boss = (): Story => new Story().starts(0, "boss");
+const lead = (): Story => new Story().starts(0, "lead");
 const clerk = { childAgent: AgentId.of("clerk") } as const;
 
 const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
   starting: {
-    story: boss().tell(0, "spawn.admitted", { ...clerk, child: boss().run(1), priority: "normal" }),
+    story: lead().tell(0, "spawn.admitted", { ...clerk, child: lead().run(1), priority: "normal" }),
     run: 1,
   },
-  queued: { story: boss().tell(0, "spawn.queued", { ...clerk, child: boss().run(1), victim: null }), run: 1 },
-  model: { story: boss().asks(0, "a", {}).after(90_000) },
-  budget: { story: boss().waitsForBudget(0, 3).after(3_000) },
-  tool: { story: boss().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
+  queued: { story: lead().tell(0, "spawn.queued", { ...clerk, child: lead().run(1), victim: null }), run: 1 },
+  model: { story: lead().asks(0, "a", {}).after(90_000) },
+  budget: { story: lead().waitsForBudget(0, 3).after(3_000) },
+  tool: { story: lead().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
   children: {
-    story: boss()
+    story: lead()
       .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
-      .starts(1, "clerk", { boss: 0 })
+      .starts(1, "clerk", { parent: 0 })
       .asks(1, "b", {})
       .after(3_000),
   },
   approval: {
-    story: boss()
+    story: lead()
       .tell(0, "approval.requested", { approvalId: approval, tool: "sell", why: "its risk is high" })
       .after(3_000),
   },
   retry: {
-    story: boss().tell(0, "retry.start", {
+    story: lead().tell(0, "retry.start", {
       retry: 1,
       delayMs: 4_000,
       error: { code: "model", kind: "rate-limit", message: "slow down" },
     }),
   },
-  paused: { story: boss().tell(0, "run.paused", { cause: "held" }).after(3_000) },
-  cancelling: { story: boss().tell(0, "run.cancelling", { reason: "user" }).after(3_000) },
-  between: { story: boss().after(3_000) },
+  paused: { story: lead().tell(0, "run.paused", { cause: "held" }).after(3_000) },
+  cancelling: { story: lead().tell(0, "run.cancelling", { reason: "user" }).after(3_000) },
+  between: { story: lead().after(3_000) },
 };
 
 const moreWaits: Readonly<Record<string, Case>> = {
-  "is to pause": { story: boss().asks(0, "a", {}), status: "paused" },
-  "paused with its boss": {
-    story: boss()
-      .starts(1, "clerk", { boss: 0 })
+  "is to pause": { story: lead().asks(0, "a", {}), status: "paused" },
+  "paused with its lead": {
+    story: lead()
+      .starts(1, "clerk", { parent: 0 })
       .tell(0, "run.paused", { cause: "held" })
       .tell(1, "run.paused", { cause: "held" }),
     run: 1,
   },
   "paused after three lost attempts": {
-    story: boss().tell(0, "run.paused", {
+    story: lead().tell(0, "run.paused", {
       cause: "held",
       reason: "3 attempts of mill-books~0:model:1 were lost",
     }),
   },
   preempted: {
-    story: boss()
-      .starts(1, "digger", { boss: 0, priority: "low" })
-      .tell(0, "spawn.queued", { ...clerk, child: boss().run(2), victim: boss().run(1) })
+    story: lead()
+      .starts(1, "digger", { parent: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...clerk, child: lead().run(2), victim: lead().run(1) })
       .tell(1, "run.paused", { cause: "preempted" }),
     run: 1,
   },
   "queued, and another run should yield": {
-    story: boss()
-      .starts(1, "digger", { boss: 0, priority: "low" })
-      .tell(0, "spawn.queued", { ...clerk, child: boss().run(2), victim: boss().run(1) }),
+    story: lead()
+      .starts(1, "digger", { parent: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...clerk, child: lead().run(2), victim: lead().run(1) }),
     run: 2,
   },
-  "waits for something from outside": { story: boss().after(3_000), status: "waiting" },
-  "waits for a helper whose build is gone": {
-    story: boss()
+  "waits for something from outside": { story: lead().after(3_000), status: "waiting" },
+  "waits for a child whose build is gone": {
+    story: lead()
       .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
-      .starts(1, "clerk", { boss: 0 })
+      .starts(1, "clerk", { parent: 0 })
       .after(3_000),
     known: {
       facts: new Map([
         [
-          boss().run(1),
+          lead().run(1),
           {
             status: "running",
-            obstacle: { kind: "unserved", words: "error when calling it", build: "b1", retryAt: null },
+            blocker: { kind: "unserved", words: "error when calling it", build: "b1", retryAt: null },
           },
         ],
       ]),
     },
   },
   "lost calls": {
-    story: boss().asks(0, "a", {}).asks(0, "b", { cost: 5 }).tell(0, "cycle.end", { step: 1 }),
+    story: lead().asks(0, "a", {}).asks(0, "b", { cost: 5 }).tell(0, "cycle.end", { step: 1 }),
   },
 };
 
@@ -143,8 +143,8 @@ test.each(Object.entries({ ...waits, ...moreWaits }))("a live run, %s", (_kind, 
   expect(text).toMatchSnapshot();
 });
 
-const obstacles: Readonly<Record<Obstacle["kind"], string>> = {
-  version: "agent boss is at version 2 here; the run began with 1",
+const blockers: Readonly<Record<Blocker["kind"], string>> = {
+  version: "agent lead is at version 2 here; the run began with 1",
   diverged: "replay diverged at mill-books~0:model:1",
   "too-large": "the result has 99 bytes: at most 10 are possible",
   release: "the tree's state tree has protocol 0: serve the release it was written with",
@@ -154,11 +154,11 @@ const obstacles: Readonly<Record<Obstacle["kind"], string>> = {
   stopped: "",
 };
 
-test.each(keysOf(obstacles))("a run that cannot go on, %s", (kind) => {
-  const story = boss().after(3_000);
+test.each(keysOf(blockers))("a run that cannot go on, %s", (kind) => {
+  const story = lead().after(3_000);
   const retryAt = kind === "version" ? story.now + 4_000 : null;
-  const obstacle = { kind, words: obstacles[kind], build: "build-7", retryAt };
-  const text = explained({ story, status: "waiting", obstacle });
+  const blocker = { kind, words: blockers[kind], build: "build-7", retryAt };
+  const text = explained({ story, status: "waiting", blocker });
   expectHelpful(text);
   expect(text).toMatchSnapshot();
 });
@@ -167,10 +167,10 @@ const ended = (
   stopReason: StopReason,
   status: "completed" | "landed" | "failed" | "cancelled",
   error?: ErrorData,
-): Case => ({ story: boss().ends(0, { status, stopReason, costMicros: 499_000, ...(error && { error }) }) });
+): Case => ({ story: lead().ends(0, { status, stopReason, costMicros: 499_000, ...(error && { error }) }) });
 
 const denied = (dimension: "cost" | "tokens" | "turns", limit: number, used: number): Case => ({
-  story: boss()
+  story: lead()
     .denies(0, { dimension, limit, used })
     .ends(0, { status: "landed", stopReason: `budget.${dimension}`, costMicros: 499_000 }),
 });
@@ -187,19 +187,19 @@ const stops: Readonly<Record<StopReason, Case>> = {
   }),
   deadline: ended("deadline", "cancelled"),
   cancelled: {
-    story: boss()
+    story: lead()
       .tell(0, "run.cancelling", { reason: "wrong mill" })
       .ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 }),
   },
   "parent-ended": {
-    story: boss()
-      .starts(1, "clerk", { boss: 0 })
+    story: lead()
+      .starts(1, "clerk", { parent: 0 })
       .ends(0, { costMicros: 0 })
       .ends(1, { status: "cancelled", stopReason: "parent-ended", costMicros: 0 }),
     run: 1,
   },
   guardrail: {
-    story: boss()
+    story: lead()
       .tell(0, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" })
       .ends(0, { status: "failed", stopReason: "guardrail", costMicros: 0 }),
   },
@@ -258,17 +258,17 @@ test("every error has its own text", () => {
 
 test("refused spawns are reported, however the run ended", () => {
   const told = keysOf(denials).map((reason) => {
-    const story = boss().tell(0, "spawn.denied", { ...clerk, reason });
+    const story = lead().tell(0, "spawn.denied", { ...clerk, reason });
     return /It could not spawn [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
   });
   expect(told).toMatchSnapshot();
 });
 
 test("a tree that waits for its turn, and one that no worker answers for", () => {
-  const { root } = TreeModel.of(boss().asks(0, "a", {}).events);
+  const { root } = TreeModel.of(lead().asks(0, "a", {}).events);
   if (!root) throw new Error("no root");
   const known = { run: root, parent: null, facts: new Map(), result: null, ledger: null, pending: [] };
-  const unanswered = whyUnanswered(root, why(known, boss().now + 60_000));
+  const unanswered = whyUnanswered(root, why(known, lead().now + 60_000));
   for (const reason of [whyNotBegun("mill-books~0"), unanswered]) {
     const text = whyLines(reason, { width: 80, paint: plainPaint }).join("\n");
     expectHelpful(text);

@@ -2,7 +2,7 @@ import { type ApprovalRecord, type RunStatus, StepId } from "reeve/store";
 import type { EventPayloads } from "#kernel";
 import { type StopReason, AgentId } from "reeve";
 import { expect, test } from "vitest";
-import { allAgents, TreeModel, type Facts, type Known, why } from "../../src/view/index.ts";
+import { allAgents, TreeModel, type Facts, type RunFacts, why } from "../../src/view/index.ts";
 import { whyLines } from "../../src/cli/views/why-lines.ts";
 import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
@@ -12,7 +12,7 @@ const ledger = {
   tree: { maxTokens: null, maxCostMicros: 500_000, maxAgents: 3, liveAgents: 3, lent: null },
 };
 
-function told(story: Story, run: number, more: Partial<Known> = {}): string {
+function told(story: Story, run: number, more: Partial<RunFacts> = {}): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
   const all = [...allAgents(root)];
@@ -27,8 +27,8 @@ function told(story: Story, run: number, more: Partial<Known> = {}): string {
 }
 
 /** The facts of one run from the tree and the engine. */
-function facts(story: Story, run: number, said: Partial<Facts>): Known["facts"] {
-  return new Map([[story.run(run), { status: "running", obstacle: null, ...said }]]);
+function facts(story: Story, run: number, said: Partial<Facts>): RunFacts["facts"] {
+  return new Map([[story.run(run), { status: "running", blocker: null, ...said }]]);
 }
 
 const question: ApprovalRecord = {
@@ -59,7 +59,7 @@ clerk: waiting 2m 5s for approval of send_letter
 
 test("a waiting parent names the blocker of its child", () => {
   expect(told(askingTeam(), 0)).toBe(`\
-boss: waiting 2m 6s for clerk
+lead: waiting 2m 6s for clerk
   clerk: waiting 2m 5s for approval of send_letter
   the policy requires approval of send_letter (risk: high).
   → reeve approve mill-books~2:tool:2
@@ -67,7 +67,7 @@ boss: waiting 2m 6s for clerk
 });
 
 test("a queued run shows the number of slots, and the run that will yield", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   story.tell(0, "spawn.queued", {
     child: story.run(1),
     childAgent: AgentId.of("clerk"),
@@ -81,7 +81,7 @@ clerk: queued 4.0s for a slot: 3 of 3 agents are alive
 });
 
 test("a preempted run names the run that took its slot", () => {
-  const story = new Story().starts(0, "boss").starts(1, "digger", { boss: 0, priority: "low" });
+  const story = new Story().starts(0, "lead").starts(1, "digger", { parent: 0, priority: "low" });
   story.tell(0, "spawn.queued", {
     child: story.run(2),
     childAgent: AgentId.of("clerk"),
@@ -92,32 +92,32 @@ test("a preempted run names the run that took its slot", () => {
 });
 
 test("a held run is reported as held, even before its next step", () => {
-  const story = new Story().starts(0, "boss").asks(0, "a1", {});
+  const story = new Story().starts(0, "lead").asks(0, "a1", {});
   expect(told(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
-    /^boss: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
+    /^lead: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
-  expect(told(story, 0)).toMatch(/^boss: paused by a person 0\.0s ago;/);
+  expect(told(story, 0)).toMatch(/^lead: paused by a person 0\.0s ago;/);
 });
 
 test("a run without a worker is reported", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
   story.tell(0, "spawn.admitted", spawn).after(9_000);
   expect(told(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
 });
 
 test("a working run reports that it waits for nothing", () => {
-  const story = new Story().starts(0, "boss").asks(0, "a1", {}).after(90_000);
-  expect(told(story, 0)).toMatch(/^boss: not blocked, calling .* for 1m 30s\n  If its worker has died/);
+  const story = new Story().starts(0, "lead").asks(0, "a1", {}).after(90_000);
+  expect(told(story, 0)).toMatch(/^lead: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });
 
 test("a run between two attempts shows the time of the next one, and the error", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   const error = { code: "model", kind: "overloaded", message: "try later" };
   story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
   expect(told(story, 0)).toBe(`\
-boss: retrying its model call in 5.0s after overloaded
+lead: retrying its model call in 5.0s after overloaded
   try later
   → reeve watch mill-books`);
 });
@@ -125,29 +125,29 @@ boss: retrying its model call in 5.0s after overloaded
 const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
 
 test("a call that waits for budget shows the holder of the budget, until it begins", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   const step = StepId.of(story.run(0), "model", 1);
   story.waitsForBudget(0, 3, step).after(2_000);
-  expect(told(story, 0)).toContain("boss: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
+  expect(told(story, 0)).toContain("lead: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
   story.tell(0, "model.start", { model: "claude-sonnet-4-5", step }, "a1");
-  expect(told(story, 0)).toContain("boss: not blocked, calling claude-sonnet-4-5");
+  expect(told(story, 0)).toContain("lead: not blocked, calling claude-sonnet-4-5");
 });
 
 test("a call that no call in flight can make room for says that it needs a top-up", () => {
-  const story = new Story().starts(0, "boss").waitsForBudget(0, 0);
+  const story = new Story().starts(0, "lead").waitsForBudget(0, 0);
   expect(told(story, 0)).toMatch(/the limit of \$0\.30 has no room for this call, so\nit needs a top-up\n/);
   expect(told(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
 });
 
 test("a budget stop names the dimension, the owner of the limit, and the amounts", () => {
-  const story = new Story().starts(0, "boss").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
+  const story = new Story().starts(0, "lead").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
   story.ends(0, { status: "landed", stopReason: "budget.cost", costMicros: 499_000 });
   expect(told(story, 0)).toBe(`\
-boss landed: the tree's limit is $0.50, $0.498 is used, and the next call does
+lead landed: the tree's limit is $0.50, $0.498 is used, and the next call does
 not fit.
   It took 2.4s, 1 call of its own and $0.499000 with its children.
   It landed: a last call without tools returned the work so far.
-  → reeve run boss "..." --max-cost <more than 0.5>
+  → reeve run lead "..." --max-cost <more than 0.5>
   → agent({ maxOutputTokens: <less> }) # a call reserves its maximum output`);
 });
 
@@ -164,7 +164,7 @@ test.each([
     "cancelled",
     "parent-ended",
     undefined,
-    "was stopped: its parent, boss, ended first (completed: answered).",
+    "was stopped: its parent, lead, ended first (completed: answered).",
   ],
   [
     "failed",
@@ -183,7 +183,7 @@ test.each([
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is explained as text",
   (status, stopReason, error, words) => {
-    const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 }).ends(0, { costMicros: 0 });
+    const story = new Story().starts(0, "lead").starts(1, "clerk", { parent: 0 }).ends(0, { costMicros: 0 });
     const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
     story.ends(1, { status, stopReason, costMicros: 0, ...end });
     expect(told(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
@@ -191,17 +191,17 @@ test.each([
 );
 
 test("a cancel gives its reason, a guardrail its name", () => {
-  const story = new Story().starts(0, "boss").starts(1, "clerk", { boss: 0 });
+  const story = new Story().starts(0, "lead").starts(1, "clerk", { parent: 0 });
   story.tell(0, "run.cancelling", { reason: "wrong mill" });
   story.ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 });
   story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
   story.ends(1, { status: "failed", stopReason: "guardrail", costMicros: 0 });
-  expect(told(story, 0)).toMatch(/^boss was cancelled: reason "wrong mill"\./);
+  expect(told(story, 0)).toMatch(/^lead was cancelled: reason "wrong mill"\./);
   expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
 
 test("lost calls and erased content are reported", () => {
-  const story = new Story().starts(0, "boss");
+  const story = new Story().starts(0, "lead");
   for (const call of ["a1", "a2", "a3"]) story.asks(0, call, { reserve: 1_000 });
   story.ends(0, {
     status: "failed",
@@ -235,16 +235,16 @@ test("lost calls and erased content are reported", () => {
 function refusedKey(message: string): string {
   const error = { code: "model", kind: "auth", message };
   const end = { status: "failed", stopReason: "error", costMicros: 0, error } as const;
-  return told(new Story().starts(0, "boss").ends(0, end), 0);
+  return told(new Story().starts(0, "lead").ends(0, end), 0);
 }
 
 test("a refused key and a missing key have different errors", () => {
-  const advice = '  → set the key where the worker runs; `reeve dev` reads .env\n  → reeve run boss "..."';
+  const advice = '  → set the key where the worker runs; `reeve dev` reads .env\n  → reeve run lead "..."';
   expect(refusedKey("auth (401): invalid x-api-key")).toMatch(
-    /^boss failed: the provider does not accept the key\.\n/,
+    /^lead failed: the provider does not accept the key\.\n/,
   );
   const missing = refusedKey("auth: Anthropic API key is missing.");
-  expect(missing).toMatch(/^boss failed: there is no key for the provider\.\n/);
+  expect(missing).toMatch(/^lead failed: there is no key for the provider\.\n/);
   expect(missing).toContain(advice);
 });
 

@@ -44,7 +44,7 @@ async function open() {
   const expiresAt = Date.now() + 3_600_000;
   const { key, record } = createApiKey({ tenant: "acme", scopes, expiresAt });
   const store = memoryStore();
-  const runtime = createRuntime({ agents: [review, clerk, counter], store, approver: "people" });
+  const runtime = createRuntime({ agents: [review, clerk, counter], store, approver: "human" });
   const server = await listen({ runtime, port: 0, auth: apiKeys([record]) });
   return {
     key,

@@ -16,7 +16,7 @@ export function processOf(
   keys: Keys = environmentKeys({ REEVE_KEY: secret }),
   clock: Clock = systemClock,
 ): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Seal> } {
-  const seals = new Seals(keys, { keptMs: 0 });
+  const seals = new Seals(keys, { keyCacheMs: 0 });
   const sealer = (key: string): Promise<Seal> => seals.of(key);
   return { deltas: new Deltas({ clock, others: { workers, sealer } }), sealer };
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { restateServer, type RestateServer } from "reeve/engines/restate";
-import { providerDouble, type ProviderDouble } from "reeve/testing";
+import { fakeProvider, type FakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../engines/restate/worker-process.ts";
@@ -12,14 +12,14 @@ import { type PostgresServer, postgresServer } from "../stores/postgres-server.t
 
 let server: RestateServer;
 let postgres: PostgresServer;
-let double: ProviderDouble;
+let double: FakeProvider;
 const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   [server, postgres, double] = await Promise.all([
     restateServer(),
     postgresServer(),
-    providerDouble({ script: async () => ({ text: "In 1287." }) }),
+    fakeProvider({ script: async () => ({ text: "In 1287." }) }),
   ]);
 }, 300_000);
 

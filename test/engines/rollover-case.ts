@@ -1,6 +1,6 @@
 import { delegateEngine, delegateObject, type Engine, type ObjectDefinition } from "#kernel";
 import { Runtime, type RunHandle } from "#runtime";
-import { heldModel } from "reeve/testing";
+import { manualModel } from "reeve/testing";
 import { expect } from "vitest";
 import { eventually } from "../../src/testing/engine-suite/harness.ts";
 import { ask, spender } from "../../src/testing/engine-suite/spender.ts";
@@ -31,7 +31,7 @@ function shifted(inner: Engine, offset: () => number): Engine {
 export async function showRollover(inner: Engine, serve: (runtime: Runtime) => Promise<void>): Promise<void> {
   const midnight = Date.UTC(2031, 5, 2);
   let offset = midnight - 60_000 - Date.now();
-  const model = heldModel();
+  const model = manualModel();
   const once = spender(model, [ask(100)], { name: "once" });
   const twice = spender(model, [ask(100), ask(80)], { name: "twice" });
   await using runtime = new Runtime({ agents: [once, twice], engine: shifted(inner, () => offset) });

@@ -143,14 +143,14 @@ async function shapes(fuzzed: readonly boolean[]): Promise<GoldenJournal["shapes
   };
   const layer = recording({ issued: () => undefined, saw });
   const runtimeOn =
-    (fuzz: boolean): SuiteHarness["runtime"] =>
+    (replayEveryStep: boolean): SuiteHarness["runtime"] =>
     async (options) => {
-      const engine = local({ fuzz });
+      const engine = local({ replayEveryStep });
       const define: typeof engine.define = (program) => engine.define(layer(program));
       return new Runtime({ ...options, engine: { ...engine, define } });
     };
-  for (const fuzz of fuzzed)
-    for (const engineCase of engineSuite) await engineCase.run({ runtime: runtimeOn(fuzz) });
+  for (const replayEveryStep of fuzzed)
+    for (const engineCase of engineSuite) await engineCase.run({ runtime: runtimeOn(replayEveryStep) });
   return Object.fromEntries(
     [...all]
       .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -3,53 +3,53 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { generateText, isStepCount, streamText, tool, ToolLoopAgent } from "ai";
 import { BudgetExhaustedError } from "reeve";
 import { govern } from "reeve/govern";
-import type { DoubleRequest, ProviderDouble } from "reeve/testing";
+import type { ProviderRequest, FakeProvider } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDouble } from "../testing/real-providers.ts";
 
 const limit = 3_000;
-const helperCalls = 12;
+const writerCalls = 12;
 const prices = { any: { input: 2_000_000, output: 8_000_000 } };
 
 /** A parent calls a child, which makes twelve long calls before it answers. */
-function script({ model, messages, tools }: DoubleRequest) {
+function script({ model, messages, tools }: ProviderRequest) {
   const turn = messages.filter(({ role }) => role === "assistant").length;
-  if (model === "boss" && turn === 0) return { toolCalls: [{ name: "ask", input: {} }] };
-  if (model === "helper" && turn < helperCalls - 1 && tools.length > 0)
+  if (model === "lead" && turn === 0) return { toolCalls: [{ name: "ask", input: {} }] };
+  if (model === "writer" && turn < writerCalls - 1 && tools.length > 0)
     return { toolCalls: [{ name: "note", input: {} }], outputTokens: 1_000 };
-  return { text: "done", outputTokens: model === "helper" ? 1_000 : 20 };
+  return { text: "done", outputTokens: model === "writer" ? 1_000 : 20 };
 }
 
-const open = (double: ProviderDouble) => {
+const open = (double: FakeProvider) => {
   const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "none" });
   return (id: string) => openai.chat(id);
 };
 
-const billed = ({ bill }: ProviderDouble): number => {
+const billed = ({ bill }: FakeProvider): number => {
   const { inputTokens, outputTokens } = bill.total();
   return inputTokens + outputTokens;
 };
 
 /** The SDK's own idioms: a sub-agent is a tool that calls `generate`, a token limit is a stop condition. */
-async function bossAndHelper(model: (id: string) => LanguageModelV4): Promise<unknown> {
+async function leadAndWriter(model: (id: string) => LanguageModelV4): Promise<unknown> {
   const note = tool({ inputSchema: z.object({}), execute: () => "noted" });
-  const helper = new ToolLoopAgent({ model: model("helper"), tools: { note }, stopWhen: isStepCount(50) });
+  const writer = new ToolLoopAgent({ model: model("writer"), tools: { note }, stopWhen: isStepCount(50) });
   const ask = tool({
     inputSchema: z.object({}),
-    execute: async () => (await helper.generate({ prompt: "go" })).text,
+    execute: async () => (await writer.generate({ prompt: "go" })).text,
   });
-  const boss = new ToolLoopAgent({
-    model: model("boss"),
+  const lead = new ToolLoopAgent({
+    model: model("lead"),
     tools: { ask },
     stopWhen: ({ steps }) => steps.reduce((sum, { usage }) => sum + (usage.totalTokens ?? 0), 0) >= limit,
   });
-  return await boss.generate({ prompt: "go" });
+  return await lead.generate({ prompt: "go" });
 }
 
 test("a stop condition of the AI SDK lets a child spend four times the limit", async () => {
   const double = await openDouble({ script });
-  await bossAndHelper(open(double));
+  await leadAndWriter(open(double));
   expect(billed(double)).toBeGreaterThan(4 * limit);
 });
 
@@ -58,7 +58,7 @@ test("one account for the same agents keeps the limit, by the provider's own bil
   const model = open(double);
   const governed = (id: string) => govern(model(id), { maxOutputTokens: 1_000 });
   const spend = await govern.run({ budget: { maxTokens: limit } }, async (account) => {
-    await expect(bossAndHelper(governed)).rejects.toThrow(BudgetExhaustedError);
+    await expect(leadAndWriter(governed)).rejects.toThrow(BudgetExhaustedError);
     return account.spend;
   });
   expect(billed(double)).toBeLessThanOrEqual(limit);

@@ -4,7 +4,7 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as fc from "fast-check";
 import type { ChatMessage } from "reeve";
 import { govern, type GovernEvent } from "reeve/govern";
-import type { ProviderDoubleOptions } from "reeve/testing";
+import type { FakeProviderOptions } from "reeve/testing";
 import { expect, test } from "vitest";
 import { promptV4 } from "../../src/models/prompt.ts";
 import { conversations } from "../models/conversations.ts";
@@ -26,7 +26,7 @@ const everyDoor = Object.keys(providers).flatMap((provider) => [
 /** Asks for the beginnings of random conversations, and compares each reservation with the bill. */
 async function neverMoreThanReserved(
   { provider, door }: (typeof everyDoor)[number],
-  settings: ProviderDoubleOptions,
+  settings: FakeProviderOptions,
   beginnings: (messages: readonly ChatMessage[]) => readonly number[],
 ): Promise<void> {
   const double = await openDouble({

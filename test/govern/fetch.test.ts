@@ -3,7 +3,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { govern, type GovernedFetch } from "reeve/govern";
-import type { ProviderDouble } from "reeve/testing";
+import type { FakeProvider } from "reeve/testing";
 import { expect, test } from "vitest";
 import {
   ask,
@@ -19,7 +19,7 @@ import {
 const prices = { "double-1": { input: 2_000_000, output: 8_000_000 } };
 
 /** A model of the real library that makes its requests with a governed `fetch`. */
-function modelOf(name: ProviderName, { baseURL }: ProviderDouble, fetch: GovernedFetch): LanguageModelV4 {
+function modelOf(name: ProviderName, { baseURL }: FakeProvider, fetch: GovernedFetch): LanguageModelV4 {
   const settings = { baseURL, apiKey: "secret", fetch };
   switch (name) {
     case "chat":
@@ -37,7 +37,7 @@ function sentIn(init: RequestInit | undefined): unknown {
   return typeof init?.body === "string" ? JSON.parse(init.body) : null;
 }
 
-function billed({ bill }: ProviderDouble): number {
+function billed({ bill }: FakeProvider): number {
   const { inputTokens, outputTokens } = bill.total();
   return inputTokens + outputTokens;
 }

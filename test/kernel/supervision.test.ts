@@ -3,9 +3,9 @@ import { Supervision } from "#kernel";
 import { describe, expect, test } from "vitest";
 
 const treeId = TreeId.of("t");
-const boss = AgentId.of("boss");
-const root = Supervision.root(boss, { treeId, runId: RunId.root(treeId), sessionId: SessionId.of("s") });
-const hire = (from: Supervision, number: number, rest = {}): Supervision =>
+const lead = AgentId.of("lead");
+const root = Supervision.root(lead, { treeId, runId: RunId.root(treeId), sessionId: SessionId.of("s") });
+const spawn = (from: Supervision, number: number, rest = {}): Supervision =>
   Supervision.child(from, {
     runId: RunId.of(treeId, number),
     agentId: AgentId.of("digger"),
@@ -26,17 +26,17 @@ describe("1.1", () => {
   });
 
   test("a child has the same tree, session and spawn budget object, is one deeper, and has retention run", () => {
-    const child = hire(root, 1);
+    const child = spawn(root, 1);
     expect(child).toMatchObject({
       treeId,
       sessionId: "s",
       depth: 1,
-      parentId: boss,
+      parentId: lead,
       parentRunId: root.runId,
       retention: "run",
     });
     expect(child.spawnBudget).toBe(root.spawnBudget);
-    expect(Supervision.child(root, { runId: child.runId, agentId: boss, parentId: boss }).rootId).toBe(boss);
+    expect(Supervision.child(root, { runId: child.runId, agentId: lead, parentId: lead }).rootId).toBe(lead);
   });
 
   test("a child's priority is normal, not its parent's; its execution budget is its parent's unless given", () => {
@@ -45,25 +45,25 @@ describe("1.1", () => {
       priority: Priority.critical,
       executionBudget: ExecutionBudget.of({ maxTurns: 3 }),
     };
-    expect(hire(urgent, 1)).toMatchObject({ priority: "normal", executionBudget: { maxTurns: 3 } });
-    expect(hire(urgent, 1, { executionBudget: { maxTurns: 1 } }).executionBudget).toEqual({ maxTurns: 1 });
+    expect(spawn(urgent, 1)).toMatchObject({ priority: "normal", executionBudget: { maxTurns: 3 } });
+    expect(spawn(urgent, 1, { executionBudget: { maxTurns: 1 } }).executionBudget).toEqual({ maxTurns: 1 });
   });
 });
 
 test("1.2 depth is informational: nothing limits it", () => {
   let deep = root;
-  for (let number = 1; number <= 1000; number++) deep = hire(deep, number);
+  for (let number = 1; number <= 1000; number++) deep = spawn(deep, number);
   expect(deep.depth).toBe(1000);
 });
 
 test("1.3 one progress topic per tree; only a root has no parent", () => {
-  expect(Supervision.progressTopic(hire(root, 1))).toBe(Supervision.progressTopic(root));
+  expect(Supervision.progressTopic(spawn(root, 1))).toBe(Supervision.progressTopic(root));
   expect(Supervision.progressTopic(root)).toBe("agent.progress/t");
-  expect([Supervision.isRoot(root), Supervision.isRoot(hire(root, 1))]).toEqual([true, false]);
+  expect([Supervision.isRoot(root), Supervision.isRoot(spawn(root, 1))]).toEqual([true, false]);
 });
 
 test("1.4 supervision is frozen plain JSON", () => {
-  const child = hire(root, 1);
+  const child = spawn(root, 1);
   expect(Object.isFrozen(child)).toBe(true);
   expect(JSON.parse(JSON.stringify(child))).toEqual(child);
 });

@@ -8,7 +8,7 @@ export class LedgerBank implements Bank {
   #state: LedgerState;
   readonly #ceilings = new Map<string, Amounts>();
   readonly #booked = new Map<RunId | null, Amounts>();
-  readonly #bosses: ReadonlyMap<RunId, RunId>;
+  readonly #parents: ReadonlyMap<RunId, RunId>;
   readonly #steps = new Map<RunId, Set<number>>();
   #touched: readonly (RunId | null)[] = [];
 
@@ -16,11 +16,11 @@ export class LedgerBank implements Bank {
     const { treeBudget, budgets } = scenario;
     const spawn = SpawnBudget.of({ maxAgents: 50 });
     const opening = { root, priority: "normal", spawn, treeBudget, rootBudget: budgets[0] ?? {} } as const;
-    this.#bosses = new Map(runsOf(scenario));
+    this.#parents = new Map(runsOf(scenario));
     this.#state = Ledger.open({ ...opening, block: null, at: 0 });
     runsOf(scenario).forEach(([run, parent], index) => {
-      const hiring = { run, parent, budget: budgets[index + 1] ?? null, priority: "normal" } as const;
-      this.#state = Ledger.admit(this.#state, { ...hiring, onFull: "deny", detached: false, at: 0 }).state;
+      const spawning = { run, parent, budget: budgets[index + 1] ?? null, priority: "normal" } as const;
+      this.#state = Ledger.admit(this.#state, { ...spawning, onFull: "deny", detached: false, at: 0 }).state;
     });
   }
 
@@ -99,22 +99,22 @@ export class LedgerBank implements Bank {
 
   /** An ended run leaves its account, not those of its ancestors. */
   #path(run: RunId): readonly (RunId | null)[] {
-    return [null, ...upwards(this.#bosses, run)];
+    return [null, ...upwards(this.#parents, run)];
   }
 }
 
-function* upwards(bosses: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunId> {
-  for (let each: RunId | undefined = run; each; each = bosses.get(each)) yield each;
+function* upwards(leads: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunId> {
+  for (let each: RunId | undefined = run; each; each = leads.get(each)) yield each;
 }
 
 /** The known state of an account kept beside the calls. */
 class Tabs {
   readonly #used = new Map<RunId | null, Amounts>();
   readonly #limits = new Map<RunId | null, ExecutionBudget>();
-  readonly #boss: ReadonlyMap<RunId, RunId>;
+  readonly #lead: ReadonlyMap<RunId, RunId>;
 
   constructor(scenario: Scenario) {
-    this.#boss = new Map(runsOf(scenario));
+    this.#lead = new Map(runsOf(scenario));
     this.#limits.set(null, scenario.treeBudget);
     scenario.budgets.forEach((budget, index) => this.#limits.set(nth(index), budget));
   }
@@ -136,7 +136,7 @@ class Tabs {
   }
 
   #path(run: RunId): readonly (RunId | null)[] {
-    return [null, ...upwards(this.#boss, run)];
+    return [null, ...upwards(this.#lead, run)];
   }
 }
 

@@ -1,12 +1,12 @@
-import { Ledger, type Ask } from "#ledger";
+import { Ledger, type ReservationRequest } from "#ledger";
 import type { Price } from "#kernel";
 import { expect, test } from "vitest";
 import { attempt, root, step, Tree } from "./tree.ts";
 
 /** Asks the gate for 100 tokens in, and 100 out or fewer, under a cap of 1,000 micro-dollars. */
-function begin(price: Price, more: Partial<Ask> = {}) {
+function begin(price: Price, more: Partial<ReservationRequest> = {}) {
   const { state } = new Tree({ treeBudget: { maxCostUsd: 0.001 } });
-  const ask: Ask = {
+  const ask: ReservationRequest = {
     inputTokens: 100,
     outputTokens: 100,
     minOutputTokens: 1,

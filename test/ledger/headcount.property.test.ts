@@ -37,7 +37,7 @@ const operations = fc.array(fc.tuple(fc.constantFrom(...kinds), fc.nat(19), fc.n
 function perform(shadow: Shadow, [kind, who, how]: Operation): void {
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[who % items.length];
   const any = pick(shadow.live) ?? root;
-  const helper = pick(shadow.live.filter((each) => each !== root));
+  const writer = pick(shadow.live.filter((each) => each !== root));
   const priority = Priority.all[how % 5] ?? "normal";
   const atWork = pick(shadow.executing.filter((each) => !shadow.waiting.includes(each)));
   const told = pick(shadow.told);
@@ -47,7 +47,7 @@ function perform(shadow: Shadow, [kind, who, how]: Operation): void {
     shadow.admit(atWork ?? root, { priority, onFull, detached: how % 7 === 0 });
   }
   if (kind === "yield" && told) shadow.yield(told);
-  if (kind === "release" && helper) shadow.release(helper);
+  if (kind === "release" && writer) shadow.release(writer);
   if (kind === "wait" && atWork) {
     const on = shadow.live.filter(
       (each, index) => each !== root && (index + how) % 3 === 0 && !shadow.wouldCircle(atWork, each),
@@ -55,10 +55,10 @@ function perform(shadow: Shadow, [kind, who, how]: Operation): void {
     shadow.wait(atWork, how % 4 === 0 || on.length === 0 ? null : on);
   }
   if (kind === "wake" && waiting) shadow.wake(waiting);
-  if (kind === "pause") shadow.pause(how % 10 === 0 ? root : (helper ?? root));
+  if (kind === "pause") shadow.pause(how % 10 === 0 ? root : (writer ?? root));
   if (kind === "resume") shadow.resume(any);
   if (kind === "reprioritize") shadow.reprioritize(any, priority);
-  if (kind === "cancel" && helper) shadow.cancel(helper);
+  if (kind === "cancel" && writer) shadow.cancel(writer);
   if (kind === "time") shadow.at += how * 10_000;
 }
 

@@ -4,7 +4,7 @@ import {
   Ledger,
   type Admission,
   type Admit,
-  type Decided,
+  type DecisionResult,
   type LedgerEffect,
   type LedgerState,
 } from "#ledger";
@@ -66,7 +66,7 @@ export class LedgerHeadcounter implements Headcounter {
     return this.#state.slots[run]?.skipped ?? false;
   }
 
-  #do<Decision>(rule: (state: LedgerState) => Decided<Decision>): Answer<Decision> {
+  #do<Decision>(rule: (state: LedgerState) => DecisionResult<Decision>): Answer<Decision> {
     const decided = rule(this.#state);
     this.#state = deepFreeze(decided.state);
     if (this.#rows) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { Joint, Ledger, type Ask } from "#ledger";
+import { SharedReservation, Ledger, type ReservationRequest } from "#ledger";
 
-const ask: Ask = {
+const ask: ReservationRequest = {
   inputTokens: 100,
   outputTokens: 400,
   minOutputTokens: 16,
@@ -13,7 +13,7 @@ const wide = Ledger.account({ maxTokens: 1_000, maxTurns: 2 });
 const narrow = Ledger.account({ maxCostUsd: 0.0005 });
 
 test("a call returns the limit of its narrowest account, and is booked on each of them", () => {
-  const { decision, accounts } = Joint.begin([narrow, wide], ask);
+  const { decision, accounts } = SharedReservation.begin([narrow, wide], ask);
   expect(decision).toEqual({
     kind: "fits",
     outputTokens: 200,
@@ -28,33 +28,40 @@ test("a call returns the limit of its narrowest account, and is booked on each o
 
 test("one account that refuses leaves all of them as they were", () => {
   const full = Ledger.account({ maxTokens: 115 });
-  const { decision, accounts } = Joint.begin([wide, full], ask);
+  const { decision, accounts } = SharedReservation.begin([wide, full], ask);
   expect(decision).toMatchObject({ kind: "denied", dimension: "tokens", limit: 115, used: 0 });
   expect(accounts).toEqual([wide, full]);
 });
 
 test("nothing is reserved for landing: a limit is used completely", () => {
   const exact = Ledger.account({ maxTokens: 500, maxTurns: 1 });
-  expect(Joint.begin([exact], ask).decision).toMatchObject({ kind: "fits", outputTokens: 400, shrunk: null });
+  expect(SharedReservation.begin([exact], ask).decision).toMatchObject({
+    kind: "fits",
+    outputTokens: 400,
+    shrunk: null,
+  });
 });
 
 test("figures that cannot be true leave a call in doubt, until it is reconciled", () => {
-  const begun = Joint.begin([wide], ask);
+  const begun = SharedReservation.begin([wide], ask);
   const call = { ceiling: { tokens: 500, costMicros: 900 }, price: ask.price };
-  const lost = Joint.settle(begun.accounts, call, { input: 1e9, output: 1 });
+  const lost = SharedReservation.settle(begun.accounts, call, { input: 1e9, output: 1 });
   expect(lost.decision).toEqual({ tokens: 500, costMicros: 900, inDoubt: true });
-  const cleared = Joint.reconcile(lost.accounts, call, { input: 90, output: 10 });
+  const cleared = SharedReservation.reconcile(lost.accounts, call, { input: 90, output: 10 });
   expect(cleared.accounts[0]).toMatchObject({
     settled: { tokens: 100, costMicros: 110 },
     inDoubt: { tokens: 0 },
   });
-  expect(Joint.reconcile(lost.accounts, call, { input: -1, output: 0 }).decision).toBeNull();
+  expect(SharedReservation.reconcile(lost.accounts, call, { input: -1, output: 0 }).decision).toBeNull();
 });
 
 test("each account is warned once, at 80 % of its own limit", () => {
-  const first = Joint.begin([narrow, wide], ask);
+  const first = SharedReservation.begin([narrow, wide], ask);
   expect(first.warnings).toEqual([[{ dimension: "cost", limit: 500, used: 500 }], []]);
   const real = { input: 100, output: 200 };
   const { ceiling } = { ceiling: { tokens: 300, costMicros: 500 } };
-  expect(Joint.settle(first.accounts, { ceiling, price: ask.price }, real).warnings).toEqual([[], []]);
+  expect(SharedReservation.settle(first.accounts, { ceiling, price: ask.price }, real).warnings).toEqual([
+    [],
+    [],
+  ]);
 });

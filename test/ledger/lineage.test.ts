@@ -21,7 +21,7 @@ test("4.1 a run asked for by a cancelled or ended one is denied", () => {
   expect(tree.admit("b", { parent: run("gone") })).toMatchObject({ kind: "denied", reason: "ended" });
 });
 
-test("4.3 a deadline counts from the launch, not from the hiring, and is the minimum along the path", () => {
+test("4.3 a deadline counts from the launch, not from the spawning, and is the minimum along the path", () => {
   const tree = new Tree({ maxAgents: 3, treeBudget: { deadlineS: 100 }, rootBudget: { deadlineS: 200 } });
   expect(tree.slot("root").deadline).toBe(101_000);
   tree.admit("a", { budget: { deadlineS: 500 } });

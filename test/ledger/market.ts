@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { type ExecutionBudget, Money, type RunId, Usage } from "#kernel";
-import type { Amounts, Ask } from "#ledger";
+import type { Amounts, ReservationRequest } from "#ledger";
 import { root, run } from "./tree.ts";
 
 /** One model call of a caller: the attempt and its step. */
@@ -8,7 +8,7 @@ export interface Call {
   readonly run: RunId;
   readonly step: number;
   readonly attempt: string;
-  readonly ask: Ask;
+  readonly ask: ReservationRequest;
 }
 
 /** The tested component, which decides whether a call is made. */
@@ -26,7 +26,7 @@ export interface Bank {
 /** A tree of runs with limits, callers that work for them, and the order in which they move. */
 export interface Scenario {
   /** The parent of run 1, 2, and so on, as an earlier run. */
-  readonly bosses: readonly number[];
+  readonly leads: readonly number[];
   readonly treeBudget: ExecutionBudget;
   readonly budgets: readonly ExecutionBudget[];
   /** The run of each caller. */
@@ -53,7 +53,7 @@ const budgetWith = (odds: number): fc.Arbitrary<ExecutionBudget> =>
   });
 
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
-  bosses: fc.array(fc.nat(most - 1), { maxLength: most - 1, size: "max" }),
+  leads: fc.array(fc.nat(most - 1), { maxLength: most - 1, size: "max" }),
   treeBudget: budgetWith(1),
   budgets: fc.array(budgetWith(9), { minLength: most, maxLength: most }),
   callers: fc.array(fc.noBias(fc.nat(most - 1)), { minLength: 1, maxLength: 40, size: "max" }),
@@ -61,8 +61,8 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
 });
 
 /** Returns the runs of a scenario, parents first, each with its parent. */
-export function runsOf({ bosses }: Scenario): readonly (readonly [RunId, RunId])[] {
-  return bosses.map((boss, index) => [nth(index + 1), nth(boss % (index + 1))] as const);
+export function runsOf({ leads }: Scenario): readonly (readonly [RunId, RunId])[] {
+  return leads.map((lead, index) => [nth(index + 1), nth(lead % (index + 1))] as const);
 }
 
 export const nth = (index: number): RunId => (index === 0 ? root : run(`r${index}`));
@@ -75,7 +75,7 @@ export class Market {
   exact = 0;
   readonly #bank: Bank;
   readonly #scenario: Scenario;
-  readonly #bossOf: ReadonlyMap<RunId, RunId>;
+  readonly #parentOf: ReadonlyMap<RunId, RunId>;
   readonly #bills = new Map<RunId | null, Amounts>();
   readonly #open = new Map<number, { readonly call: Call; readonly output: number }>();
   readonly #lost = new Map<number, Call>();
@@ -84,13 +84,13 @@ export class Market {
   constructor(bank: Bank, scenario: Scenario) {
     this.#bank = bank;
     this.#scenario = scenario;
-    this.#bossOf = new Map(runsOf(scenario));
+    this.#parentOf = new Map(runsOf(scenario));
   }
 
   play(): this {
     for (const [caller, size, luck] of this.#scenario.moves) {
       const who = caller % this.#scenario.callers.length;
-      const worker = nth((this.#scenario.callers[who] ?? 0) % (this.#scenario.bosses.length + 1));
+      const worker = nth((this.#scenario.callers[who] ?? 0) % (this.#scenario.leads.length + 1));
       if (size === 0 && worker !== root) this.#bank.end?.(worker);
       else if (this.#open.has(who)) this.#end(who, luck);
       else this.#begin(who, { worker, size, luck });
@@ -133,8 +133,8 @@ export class Market {
 
   #bill(who: RunId, usage: Usage): void {
     const { budgets, treeBudget } = this.#scenario;
-    for (let each: RunId | undefined = who; each; each = this.#bossOf.get(each)) {
-      const index = each === root ? 0 : [...this.#bossOf.keys()].indexOf(each) + 1;
+    for (let each: RunId | undefined = who; each; each = this.#parentOf.get(each)) {
+      const index = each === root ? 0 : [...this.#parentOf.keys()].indexOf(each) + 1;
       this.#add(each, budgets[index] ?? {}, usage);
     }
     this.#add(null, treeBudget, usage);

@@ -76,22 +76,22 @@ test("a path, and the runs that a pause reaches, are live runs from the top", ()
 
 test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time", () => {
   const id = TreeId.of("wide");
-  const boss = RunId.root(id);
+  const lead = RunId.root(id);
   const spawn = SpawnBudget.of({ maxAgents: 20_001 });
   const budgets = { treeBudget: {}, rootBudget: {}, block: null };
-  const opened = Ledger.open({ root: boss, priority: "normal", spawn, ...budgets, at: 0 });
+  const opened = Ledger.open({ root: lead, priority: "normal", spawn, ...budgets, at: 0 });
   const slot = new Tree().slot("root");
-  const slots: Record<RunId, Slot> = { [boss]: { ...slot, children: 20_000 } };
+  const slots: Record<RunId, Slot> = { [lead]: { ...slot, children: 20_000 } };
   for (let number = 1; number <= 20_000; number += 1) {
     const phase = number % 2 === 0 ? "running" : "waiting";
-    slots[RunId.of(id, number)] = { ...slot, parent: boss, phase };
+    slots[RunId.of(id, number)] = { ...slot, parent: lead, phase };
   }
   const before = process.cpuUsage();
   const headcount = { ...opened.tree.headcount, live: 20_001, holders: 20_001, active: 20_001 };
   const state = { ...opened, slots, tree: { ...opened.tree, headcount } };
-  const paused = Ledger.pause(state, { run: boss, at: 1 }).state;
-  const resumed = Ledger.resume(paused, { run: boss, at: 2 }).state;
-  const { decision } = Ledger.cancel(resumed, { run: boss, reason: "enough", at: 3 });
+  const paused = Ledger.pause(state, { run: lead, at: 1 }).state;
+  const resumed = Ledger.resume(paused, { run: lead, at: 2 }).state;
+  const { decision } = Ledger.cancel(resumed, { run: lead, reason: "enough", at: 3 });
   expect(decision).toHaveLength(20_001);
   // A third of a second of CPU time; a scan for each run would take ten times that.
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);

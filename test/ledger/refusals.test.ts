@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Gate, Ledger, type Lent } from "#ledger";
+import { type Gate, Ledger, type LeaseGrant } from "#ledger";
 import { attempt, root, run, step, Tree } from "./tree.ts";
 
 /** A call of 20 tokens that is reported as 60. */
@@ -123,7 +123,7 @@ function refusedByUser(reserved: number): Gate {
   const tree = new Tree({ block: { tokens: 0, costMicros: null } });
   const budget = { account: "user", limit: 100, spent: 30, reserved } as const;
   const limits = { tokens: budget, costMicros: null };
-  const lent: Lent = { tokens: 25, costMicros: null, limits, leasedAt: 1, until: 9_000, adds: true };
+  const lent: LeaseGrant = { tokens: 25, costMicros: null, limits, leasedAt: 1, until: 9_000, adds: true };
   tree.do({ kind: "lend", ...lent });
   tree.begin("root", { blockIsFinal: true });
   return tree.begin("root", { blockIsFinal: true });

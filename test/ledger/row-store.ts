@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { keysOf, Priority, type RunId } from "#kernel";
-import { Ledger, type Decided, type LedgerState, type Queued } from "#ledger";
+import { Ledger, type DecisionResult, type LedgerState, type Queued } from "#ledger";
 import { deepFreeze } from "./tree.ts";
 
 type Table = "slots" | "waits" | "pages";
@@ -13,7 +13,7 @@ export class RowStore {
     this.#state = state;
   }
 
-  decide<Decision>(rule: (state: LedgerState) => Decided<Decision>): Decided<Decision> {
+  decide<Decision>(rule: (state: LedgerState) => DecisionResult<Decision>): DecisionResult<Decision> {
     const { slots, waits, pages } = this.#state;
     const read = new Set<RunId>();
     const source = {

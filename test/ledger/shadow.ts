@@ -67,15 +67,15 @@ export class Shadow {
 
   admit(parent: RunId, wish: Pick<Admit, "priority" | "onFull" | "detached">): void {
     this.#hired += 1;
-    const hired = run(`r${this.#hired}`);
+    const spawned = run(`r${this.#hired}`);
     const { decision } = this.#heed(
-      this.#tested.admit({ run: hired, parent, budget: null, ...wish, at: this.at }),
+      this.#tested.admit({ run: spawned, parent, budget: null, ...wish, at: this.at }),
     );
     if (decision.kind === "denied") return;
-    this.#live.add(hired);
-    if (decision.kind === "granted") return this.#seat(hired);
-    this.#queued.add(hired);
-    if (this.#held.has(parent)) this.#held.add(hired);
+    this.#live.add(spawned);
+    if (decision.kind === "granted") return this.#seat(spawned);
+    this.#queued.add(spawned);
+    if (this.#held.has(parent)) this.#held.add(spawned);
   }
 
   /** The run has stopped; if its yield was cancelled in between, it continues. */
@@ -157,14 +157,14 @@ export class Shadow {
   }
 
   #advance(): boolean {
-    const helpers = this.live.filter((each) => each !== root);
-    const ending = helpers.find((each) => this.#cancelled.has(each));
+    const writers = this.live.filter((each) => each !== root);
+    const ending = writers.find((each) => this.#cancelled.has(each));
     if (ending) return this.#done(() => this.release(ending));
     const woken = this.waiting.find((each) => this.#isOver(this.#waits.get(each) ?? null));
     if (woken) return this.#done(() => this.wake(woken));
     const told = this.told.at(0);
     if (told) return this.#done(() => this.yield(told));
-    const finished = helpers.find((each) => this.#executing.has(each) && !this.#waits.has(each));
+    const finished = writers.find((each) => this.#executing.has(each) && !this.#waits.has(each));
     if (finished) return this.#done(() => this.release(finished));
     // A demoted run that is passed over continues at the latest when the root waits for its result.
     const isJoined = this.line.length > 0 && !this.#waits.has(root);

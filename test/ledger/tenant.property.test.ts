@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AttemptId, RunId, SpawnBudget, StepId, TreeId, Usage } from "#kernel";
 import {
-  type Ask,
+  type ReservationRequest,
   type Begin,
   type BudgetAccount,
-  type Decided,
+  type DecisionResult,
   Ledger,
   type LedgerState,
   type Loan,
@@ -52,7 +52,7 @@ class Tenant {
     const { root } = entry;
     const attempt = AttemptId.of(`attempt-${this.#count}`);
     const sizes = { inputTokens: size, outputTokens: size * 2, minOutputTokens: 1 };
-    const ask: Ask = { ...sizes, price, unpriced: "refuse", landing: false };
+    const ask: ReservationRequest = { ...sizes, price, unpriced: "refuse", landing: false };
     const step = StepId.of(root, "llm", this.#count);
     const begin = { run: root, step, attempt, epoch: { id: "", order: null }, ask, rerun: false, at };
     let gate = this.#begin(entry, { ...begin, blockIsFinal: false });
@@ -132,7 +132,7 @@ class Tenant {
     return this.#take(entry, Ledger.begin(entry.state, command));
   }
 
-  #take<Decision>(entry: Entry, { state, decision, effects }: Decided<Decision>): Decision {
+  #take<Decision>(entry: Entry, { state, decision, effects }: DecisionResult<Decision>): Decision {
     entry.state = state;
     for (const effect of effects)
       if (effect.kind === "correct") this.#put(entry, TenantLedger.correct(this.#stateOf(entry), effect));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TenantLedger, type BudgetLimits, type Draw, type Drawn, type TenantState } from "#ledger";
+import { TenantLedger, type BudgetLimits, type Draw, type DrawResult, type TenantState } from "#ledger";
 import { deepFreeze } from "./tree.ts";
 
 const none = { tokens: 0, costMicros: 0 };
@@ -16,7 +16,7 @@ class Office {
     this.accounts = limits.map((each) => TenantLedger.setBudget(null, { ...whole, ...each }, noon));
   }
 
-  draw(tree: string, tokens: number, more: Partial<Draw> = {}): Drawn {
+  draw(tree: string, tokens: number, more: Partial<Draw> = {}): DrawResult {
     const command = { tokens, costMicros: 0, used: none, renews: false, mayWait: false, at: noon, ...more };
     const { state, decision } = TenantLedger.draw(this.#state(tree), command);
     this.#keep(tree, state);

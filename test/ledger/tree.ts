@@ -12,11 +12,11 @@ import {
   Ledger,
   type Admission,
   type Admit,
-  type Ask,
+  type ReservationRequest,
   type Begin,
   type Block,
   type CommandKind,
-  type Decided,
+  type DecisionResult,
   type Gate,
   type LedgerCommand,
   type LedgerDecision,
@@ -70,7 +70,7 @@ export class Tree {
   }
 
   do<Kind extends CommandKind>(command: LedgerCommand<Kind>): LedgerDecision<Kind> {
-    const decided: Decided<LedgerDecision<Kind>> = Ledger.decide(this.state, deepFreeze(command));
+    const decided: DecisionResult<LedgerDecision<Kind>> = Ledger.decide(this.state, deepFreeze(command));
     this.state = deepFreeze(decided.state);
     this.effects = decided.effects;
     return decided.decision;
@@ -93,7 +93,7 @@ export class Tree {
   /** A model call of 10 tokens in and up to 10 out, under an attempt of its own unless named. */
   begin(
     name: string,
-    options: Partial<Omit<Begin, "ask">> & { readonly ask?: Partial<Ask> | null } = {},
+    options: Partial<Omit<Begin, "ask">> & { readonly ask?: Partial<ReservationRequest> | null } = {},
   ): Gate {
     this.#attempts += 1;
     const { ask = {}, ...rest } = options;

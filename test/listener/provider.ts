@@ -1,4 +1,4 @@
-import { DoubleMessage, type DoubleScript } from "reeve/testing";
+import { ProviderMessage, type ProviderScript } from "reeve/testing";
 
 /**
  * A provider that answers with what its prompt contains about the mill; else with the number of its answer. A `slow`
@@ -16,13 +16,15 @@ export class ListeningProvider {
   #answers = 0;
   #isPatient = true;
 
-  readonly script: DoubleScript = async ({ messages, system }) => {
-    const year = /built in (\d+)/.exec(messages.map(DoubleMessage.text).join(" "))?.[1];
+  readonly script: ProviderScript = async ({ messages, system }) => {
+    const year = /built in (\d+)/.exec(messages.map(ProviderMessage.text).join(" "))?.[1];
     if (system.startsWith("You summarise")) {
       this.summaries += 1;
       return { text: `The mill was built in ${year}.` };
     }
-    const said = messages.filter(({ role }) => role === "user").map((message) => DoubleMessage.text(message));
+    const said = messages
+      .filter(({ role }) => role === "user")
+      .map((message) => ProviderMessage.text(message));
     const last = said.at(-1) ?? "";
     if (last === "slow" && this.#isPatient) {
       this.#isPatient = false;

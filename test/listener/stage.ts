@@ -6,7 +6,7 @@ import type { Engine } from "reeve/engine";
 import type { Store } from "reeve/store";
 import { restate, restateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
-import { providerDouble } from "reeve/testing";
+import { fakeProvider } from "reeve/testing";
 import { startWorker, type WorkerProcess } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
 import { listener } from "./agent.ts";
@@ -38,7 +38,7 @@ export class ListenerStage implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "reeve-listener-"));
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const provider = new ListeningProvider();
-    const { baseURL } = open.use(await providerDouble({ script: provider.script }));
+    const { baseURL } = open.use(await fakeProvider({ script: provider.script }));
     const { ingress, admin } = open.use(await restateServer());
     const path = join(folder, "store.sqlite");
     const given = [ingress, admin, String(await freePort()), path, baseURL];

@@ -19,7 +19,7 @@ const address = {
 };
 
 const asClient = ({ ingress, admin }: RestateServer, clerk: Agent): Runtime =>
-  createRuntime({ agents: [clerk], engine: restate({ ingress, admin }), approver: "people" });
+  createRuntime({ agents: [clerk], engine: restate({ ingress, admin }), approver: "human" });
 
 test("a server's question is answered after worker, MCP server and Restate were killed and started again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-elicitation-"));

@@ -24,7 +24,7 @@ async function order(
   await using server = mcp({ ...address, pins: await pins, tools, ...options });
   const model = scriptedModel([call(tool, input), say("done")]);
   const clerk = agent({ name: "clerk", model, extensions: [server] });
-  await using runtime = createRuntime({ agents: [clerk], approver: "people" });
+  await using runtime = createRuntime({ agents: [clerk], approver: "human" });
   const run = await runtime.start(clerk, "go");
   await answer(run);
   expect(await run.result()).toMatchObject({ status: "completed" });

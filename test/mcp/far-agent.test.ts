@@ -1,8 +1,8 @@
 import { agent, createRuntime, type RunHandle } from "reeve";
 import { mcp, pinTools, type McpOptions } from "reeve/mcp";
-import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
-import { boss, seller, serve } from "./fixtures/agent-server.ts";
+import { root, seller, serve } from "./fixtures/agent-server.ts";
 
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
@@ -12,13 +12,13 @@ async function callFrom(
   name: string,
   { move, ...options }: Partial<McpOptions> & { readonly move: (run: RunHandle) => Promise<unknown> },
 ): Promise<readonly [string, string]> {
-  const headers = { authorization: `Bearer ${boss.key}` };
+  const headers = { authorization: `Bearer ${root.key}` };
   const address = { name: "far", url, headers, allowHosts: ["127.0.0.1"] };
   const pins = await pinTools(address);
   await using far = mcp({ ...address, pins, tools: { [name]: { risk: "safe" } }, ...options });
   const model = scriptedModel([call(`far_${name}`, { task: "go" }), say("done")]);
   const lead = agent({ name: "lead", model, extensions: [far] });
-  await using runtime = createRuntime({ agents: [lead], approver: "people" });
+  await using runtime = createRuntime({ agents: [lead], approver: "human" });
   const run = await runtime.start(lead, "go");
   await move(run);
   const { status } = await run.result();
@@ -33,7 +33,7 @@ const onlyTree = (runtime: ReturnType<typeof createRuntime>) =>
   });
 
 test("an agent of one program follows the task of an agent of another one to its result", async () => {
-  const model = heldModel();
+  const model = manualModel();
   await using server = await serve([agent({ name: "slow", model })]);
   const [status, shown] = await callFrom(server.url, "slow", {
     move: async (run) => {
@@ -62,12 +62,12 @@ test("a question of a far agent is asked where the call was made, and its answer
   const [decided] = (await (await onlyTree(server.runtime))?.approvals()) ?? [];
   expect(decided?.decision).toMatchObject({
     decision: "approved",
-    by: expect.stringContaining(boss.record.id),
+    by: expect.stringContaining(root.record.id),
   });
 });
 
 test("a cancel of the caller's run cancels the far tree", async () => {
-  const model = heldModel();
+  const model = manualModel();
   await using server = await serve([agent({ name: "slow", model })]);
   const [status] = await callFrom(server.url, "slow", {
     move: async (run) => {

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport, type CallToolResult } from "@mod
 import { agent, createRuntime, tool, type Agent } from "reeve";
 import { mcp, mcpServer, pinTools } from "reeve/mcp";
 import { apiKeys, createApiKey, listen, type Scope } from "reeve/server";
-import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
@@ -16,7 +16,7 @@ const reader = keyOf("acme", ["read"]);
 const records = [run, plain, other, reader].map(({ record }) => record);
 
 async function serve(agents: readonly Agent[], waitS?: number) {
-  const runtime = createRuntime({ agents, approver: "people" });
+  const runtime = createRuntime({ agents, approver: "human" });
   const mounts = [mcpServer({ agents, ...(waitS !== undefined && { waitS }) })];
   const listener = await listen({ runtime, port: 0, auth: apiKeys(records), mounts });
   return {
@@ -81,7 +81,7 @@ test("the output of an agent is structured content, by its schema", async () => 
 });
 
 test("a long run answers with its id, outlives the connection, and is found again", async () => {
-  const model = heldModel();
+  const model = manualModel();
   const slow = agent({ name: "slow", model });
   await using server = await serve([slow], 0.05);
   const id = await (async () => {
@@ -156,8 +156,8 @@ test("an agent of one program uses an agent of another one by MCP", async () => 
   };
   const model = scriptedModel([call("far_greeter", { task: "greet" }), say("done")]);
   await using far = mcp({ ...address, pins: await pinTools(address) });
-  const boss = agent({ name: "boss", model, extensions: [far], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [boss] });
-  expect(await (await runtime.start(boss, "go")).result()).toMatchObject({ status: "completed" });
+  const lead = agent({ name: "lead", model, extensions: [far], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [lead] });
+  expect(await (await runtime.start(lead, "go")).result()).toMatchObject({ status: "completed" });
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("hello Ada");
 });

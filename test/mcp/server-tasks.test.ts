@@ -1,12 +1,12 @@
 import { agent } from "reeve";
-import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { askHuman } from "reeve/tools";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   ada,
   bob,
-  boss,
+  root,
   caller,
   other,
   reader,
@@ -19,10 +19,10 @@ import {
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
 test("a long call is a task with the tree's id, until it has the result", async () => {
-  const model = heldModel();
+  const model = manualModel();
   const output = z.object({ people: z.number() });
   await using server = await serve([agent({ name: "slow", model, output })]);
-  const client = caller(server.url, boss);
+  const client = caller(server.url, root);
   const created = await client.begin("slow");
   expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
   expect(created["pollIntervalMs"]).toBeGreaterThanOrEqual(500);
@@ -41,22 +41,22 @@ test("a long call is a task with the tree's id, until it has the result", async 
 });
 
 test("a client without the extension gets the run's id, and polls no task", async () => {
-  await using server = await serve([agent({ name: "slow", model: heldModel() })]);
-  const plain = caller(server.url, boss, {});
+  await using server = await serve([agent({ name: "slow", model: manualModel() })]);
+  const plain = caller(server.url, root, {});
   const told = await plain.begin("slow");
   expect(told).toMatchObject({
     resultType: "complete",
     structuredContent: { run: { id: expect.any(String) } },
   });
-  const taskId = await caller(server.url, boss).beginTask("slow");
+  const taskId = await caller(server.url, root).beginTask("slow");
   for (const method of ["tasks/get", "tasks/cancel", "tasks/update"])
     expect((await plain.ask(method, { taskId, inputResponses: {} })).error?.code).toBe(-32_021);
 });
 
 test("a run that fails is a completed task with an error result", async () => {
-  const model = heldModel();
+  const model = manualModel();
   await using server = await serve([agent({ name: "slow", model })]);
-  const client = caller(server.url, boss);
+  const client = caller(server.url, root);
   const id = await client.beginTask("slow");
   await until(() => model.calls.length > 0);
   model.calls[0]?.fail(new Error("no mills"));
@@ -65,8 +65,8 @@ test("a run that fails is a completed task with an error result", async () => {
 });
 
 test("a task is cancelled with its tree, and once more without an effect", async () => {
-  await using server = await serve([agent({ name: "slow", model: heldModel() })]);
-  const client = caller(server.url, boss);
+  await using server = await serve([agent({ name: "slow", model: manualModel() })]);
+  const client = caller(server.url, root);
   const taskId = await client.beginTask("slow");
   for (let round = 0; round < 2; round += 1)
     expect((await client.ask("tasks/cancel", { taskId })).result).toMatchObject({ resultType: "complete" });
@@ -75,8 +75,8 @@ test("a task is cancelled with its tree, and once more without an effect", async
 });
 
 test("a task of another tenant, another user or another agent does not exist", async () => {
-  const slow = agent({ name: "slow", model: heldModel() });
-  const hidden = agent({ name: "hidden", model: heldModel() });
+  const slow = agent({ name: "slow", model: manualModel() });
+  const hidden = agent({ name: "hidden", model: manualModel() });
   await using server = await serve([slow], { others: [hidden] });
   const mine = await caller(server.url, ada).beginTask("slow");
   const { treeId } = await server.runtime.start(hidden, "go", { tenant: "acme" });
@@ -84,21 +84,21 @@ test("a task of another tenant, another user or another agent does not exist", a
   const tries = [
     [other, mine],
     [bob, mine],
-    [boss, treeId],
-    [boss, "no-such-tree"],
-    [boss, "../etc"],
+    [root, treeId],
+    [root, "no-such-tree"],
+    [root, "../etc"],
   ] as const;
   for (const [key, taskId] of tries)
     for (const method of ["tasks/get", "tasks/cancel", "tasks/update"])
       expect(await caller(server.url, key).ask(method, { taskId, inputResponses: {} })).toEqual(unknown);
   expect(await caller(server.url, ada).get(mine)).toMatchObject({ status: "working" });
-  expect((await caller(server.url, boss).get(mine))["status"]).toBe("working");
+  expect((await caller(server.url, root).get(mine))["status"]).toBe("working");
   expect((await caller(server.url, reader).send("tasks/get", { taskId: mine })).status).toBe(403);
 });
 
 test("a caller with an approving key decides a question, once", async () => {
   await using server = await serve([seller()], { waitS: 20 });
-  const client = caller(server.url, boss, tasksAndForms);
+  const client = caller(server.url, root, tasksAndForms);
   const created = await client.begin("seller");
   expect(created).toMatchObject({ resultType: "task", status: "input_required" });
   expect(created).not.toHaveProperty("inputRequests");
@@ -133,8 +133,8 @@ test("a question that the caller may not or cannot answer is reported as running
   const taskId = await weak.beginTask("seller");
   const waits = { status: "working", statusMessage: "the run waits for a person's decision" };
   expect(await weak.get(taskId)).toMatchObject(waits);
-  expect(await caller(server.url, boss, tasks).get(taskId)).toMatchObject(waits);
-  expect(await caller(server.url, boss, tasksAndForms).get(taskId)).toMatchObject({
+  expect(await caller(server.url, root, tasks).get(taskId)).toMatchObject(waits);
+  expect(await caller(server.url, root, tasksAndForms).get(taskId)).toMatchObject({
     status: "input_required",
   });
   const [question] = await server.runtime.run(taskId, { tenant: "acme" }).approvals();
@@ -157,7 +157,7 @@ test("the questions of a tool are forms, and their answers reach it", async () =
     say("planned"),
   ]);
   await using server = await serve([agent({ name: "planner", model, tools: [askHuman()] })]);
-  const client = caller(server.url, boss, tasksAndForms);
+  const client = caller(server.url, root, tasksAndForms);
   const taskId = await client.beginTask("planner");
   const form = z.record(z.string(), z.object({ params: z.unknown() }));
   const answer = async (content: object) => {
@@ -192,8 +192,8 @@ test("the questions of a tool are forms, and their answers reach it", async () =
 });
 
 test("an error of the server is no answer: the request fails, and the client may ask again", async () => {
-  await using server = await serve([agent({ name: "slow", model: heldModel() })]);
-  const client = caller(server.url, boss);
+  await using server = await serve([agent({ name: "slow", model: manualModel() })]);
+  const client = caller(server.url, root);
   const taskId = await client.beginTask("slow");
   await server.runtime[Symbol.asyncDispose]();
   const response = await client.send("tasks/cancel", { taskId });

@@ -21,7 +21,7 @@ async function research(
   });
   const model = scriptedModel([call("lab_research", { topic: "mills" }), say("done")]);
   const clerk = agent({ name: "clerk", model, extensions: [lab] });
-  await using runtime = createRuntime({ agents: [clerk], approver: "people" });
+  await using runtime = createRuntime({ agents: [clerk], approver: "human" });
   const run = await runtime.start(clerk, "go");
   await move(run);
   const { status } = await run.result();

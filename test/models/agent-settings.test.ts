@@ -1,6 +1,6 @@
 import { agent, createRuntime, languageModel } from "reeve";
 import { expect, test } from "vitest";
-import type { DoubleRequest } from "../../src/testing/provider-double/index.ts";
+import type { ProviderRequest } from "../../src/testing/fake-provider/index.ts";
 import { openDouble, realModel } from "../testing/real-providers.ts";
 import { price, runOnWire } from "./run-on-wire.ts";
 import { look } from "../agents/look-tool.ts";
@@ -23,7 +23,7 @@ test.each([
 });
 
 test("the settings of an agent override its model's settings", async () => {
-  const requests: DoubleRequest[] = [];
+  const requests: ProviderRequest[] = [];
   const double = await openDouble({ script: (request) => (requests.push(request), { text: "done" }) });
   const settings = { temperature: 1, topP: 0.5 };
   const providerOptions = { openai: { user: "all", store: true } };

@@ -2,7 +2,7 @@ import { agent, createRuntime, fallback, languageModel } from "reeve";
 import { scriptedModel, say } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { DoubleRequest } from "../../src/testing/provider-double/index.ts";
+import type { ProviderRequest } from "../../src/testing/fake-provider/index.ts";
 import { openDouble, realModel } from "../testing/real-providers.ts";
 import { price, runOnWire } from "./run-on-wire.ts";
 
@@ -11,9 +11,9 @@ const loose = z.object({ year: z.number(), place: z.string().optional() });
 const answer = '{"year": 1287, "place": "Ely"}';
 
 const formats = {
-  chat: (body: DoubleRequest["body"]) => body["response_format"],
-  responses: (body: DoubleRequest["body"]) => body["text"],
-  anthropic: (body: DoubleRequest["body"]) => body["output_config"],
+  chat: (body: ProviderRequest["body"]) => body["response_format"],
+  responses: (body: ProviderRequest["body"]) => body["text"],
+  anthropic: (body: ProviderRequest["body"]) => body["output_config"],
 } as const;
 
 test.each([

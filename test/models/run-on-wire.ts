@@ -1,5 +1,5 @@
 import { agent, createRuntime, languageModel, type AgentOptions, type RunResult } from "reeve";
-import type { DoubleRequest, DoubleScript, ProviderDouble } from "../../src/testing/provider-double/index.ts";
+import type { ProviderRequest, ProviderScript, FakeProvider } from "../../src/testing/fake-provider/index.ts";
 import { openDouble, realModel, type ProviderName } from "../testing/real-providers.ts";
 
 export const price = { input: 1_000_000, output: 1_000_000 };
@@ -10,9 +10,9 @@ export async function runOnWire(
   options: Omit<AgentOptions<unknown>, "name" | "model">,
   texts: readonly [string, ...string[]],
   id = "claude-sonnet-4-5",
-): Promise<{ result: RunResult; requests: readonly DoubleRequest[]; double: ProviderDouble }> {
-  const requests: DoubleRequest[] = [];
-  const script: DoubleScript = (request) => ({ text: texts[requests.push(request) - 1] ?? texts[0] });
+): Promise<{ result: RunResult; requests: readonly ProviderRequest[]; double: FakeProvider }> {
+  const requests: ProviderRequest[] = [];
+  const script: ProviderScript = (request) => ({ text: texts[requests.push(request) - 1] ?? texts[0] });
   const double = await openDouble({ script });
   const model = languageModel(realModel(name, double, id), { price });
   const worker = agent({ ...options, name: "worker", model });

@@ -3,7 +3,7 @@ import { readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { answers, call, providerDouble } from "reeve/testing";
+import { answers, call, fakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packBeside } from "./packed.ts";
 import { currentNode, installNode } from "./platform.ts";
@@ -145,7 +145,7 @@ async function keyedProvider(
   key: string,
   script: Parameters<typeof answers>[0] = ["575,739 people."],
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  const double = await providerDouble({ script: answers(script) });
+  const double = await fakeProvider({ script: answers(script) });
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.headers["x-api-key"] !== key) {
       const error = { type: "authentication_error", message: "invalid x-api-key" };

@@ -135,7 +135,7 @@ test("a key opens the playground, with a task in its box", async () => {
 
 test("the viewer breaks it, and it does not break: money is exact to the micro-dollar", async () => {
   await page.getByRole("textbox", { name: "Task" }).press("Enter");
-  await page.locator(".hire", { hasText: "researcher" }).nth(3).waitFor();
+  await page.locator(".spawn", { hasText: "researcher" }).nth(3).waitFor();
   const { items } = await read<{ items: { treeId: string }[] }>("/runs?roots=true&size=1");
   const tree = items[0]?.treeId ?? "";
   const reserved = async (): Promise<number> =>

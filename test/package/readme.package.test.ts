@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { answers, call, providerDouble } from "reeve/testing";
+import { answers, call, fakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packBeside } from "./packed.ts";
 import { installNode, supportedPlatforms } from "./platform.ts";
@@ -52,7 +52,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
 
   test("two lines put a real model in", async () => {
     const script = answers([call("ask_researcher", { task: "Find out" }), "575,739", "575,739 people."]);
-    await using provider = await providerDouble({ script });
+    await using provider = await fakeProvider({ script });
     writeFileSync(join(first.folder, "real.ts"), withRealModel());
     const key = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: provider.baseURL };
     expect(await first.run("node real.ts", key)).toContain("575,739 people.");

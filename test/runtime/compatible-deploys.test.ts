@@ -54,12 +54,12 @@ const writer = (rest: Omit<Agent, "id" | "run"> = {}): Agent => ({
   tools: [send, look, plan],
   async run(ctx) {
     const meet = async (): Promise<void> => {
-      await ctx.guard("input", "write to ada");
+      await ctx.checkGuardrails("input", "write to ada");
       await ctx.llm([ChatMessage.user("write to ada")]);
       await ctx.tool("look", "around");
       await ctx.tool("plan", "a letter");
       await ctx.tool("send", "a letter");
-      await ctx.guard("output", "dear ada");
+      await ctx.checkGuardrails("output", "dear ada");
     };
     await meet();
     await ctx.waitFor("go");
@@ -74,9 +74,9 @@ type Deployed = Omit<RuntimeOptions, "engine" | "agents"> & { readonly agent?: O
 /** Starts a run under one configuration, deploys another one while it waits, and returns how the run ends. */
 async function deploy(before: Deployed, after: Deployed, waitsFor: "approval" | "signal"): Promise<unknown> {
   // Replays after every operation, as another worker would.
-  await using engine = local({ fuzz: true });
+  await using engine = local({ replayEveryStep: true });
   const serve = ({ agent: rest, ...options }: Deployed): Runtime =>
-    new Runtime({ approver: "people", ...options, agents: [writer(rest)], engine });
+    new Runtime({ approver: "human", ...options, agents: [writer(rest)], engine });
   const old = serve(before);
   const [writerBefore = writer()] = old.agents;
   const run = await old.start(writerBefore, "go");

@@ -210,8 +210,8 @@ test.each([
 test("a run that was never spawned is pending, and a child without a task has no first message", async () => {
   const child = agentOf(async () => null, {}, "child");
   const worker = agentOf(async (ctx) => {
-    const { boot } = await ctx.spawn(child, null);
-    return [await ctx.status(RunId.of(TreeId.of("t"), 99)), boot];
+    const { firstMessage } = await ctx.spawn(child, null);
+    return [await ctx.status(RunId.of(TreeId.of("t"), 99)), firstMessage];
   });
   await using runtime = new Runtime({ agents: [worker, child], engine: local() });
   expect((await (await runtime.start(worker, "go", { id: "t" })).result()).output).toEqual(["pending", null]);

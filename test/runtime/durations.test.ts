@@ -18,7 +18,7 @@ import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 
 const model = scriptedModel([say("done")]);
-const boss: Agent = { id: AgentId.of("boss"), run: async () => null };
+const lead: Agent = { id: AgentId.of("lead"), run: async () => null };
 const guarded = (timeoutS: number): Guardrail => ({ name: "guard", timeoutS });
 
 const given: Readonly<Record<string, (duration: number) => unknown>> = {
@@ -26,28 +26,28 @@ const given: Readonly<Record<string, (duration: number) => unknown>> = {
   yieldTimeoutS: (yieldTimeoutS) => made({ yieldTimeoutS }),
   cancelGraceS: (cancelGraceS) => made({ cancelGraceS }),
   eraseAfterS: (eraseAfterS) => made({ eraseAfterS }),
-  ageingS: (ageingS) => made({ ageingS }),
+  priorityAgingMs: (priorityAgingMs) => made({ priorityAgingMs }),
   sweepEveryS: (sweepEveryS) => made({ sweepEveryS }),
   "timeoutS of guardrail guard": (timeoutS) => made({ guardrails: [guarded(timeoutS)] }),
   "timeoutS of guardrail guard, of an agent": (timeoutS) =>
-    made({ agents: [{ ...boss, policy: { guardrails: [guarded(timeoutS)] } }] }),
-  "baseMs of an agent": (baseMs) => made({ agents: [{ ...boss, policy: { retry: { baseMs } } }] }),
-  "deadlineS of an agent": (deadlineS) => made({ agents: [{ ...boss, budget: { deadlineS } }] }),
-  "deadlineS of a start": (deadlineS) => made({}).start(boss, "go", { deadlineS }),
-  "deadlineS of a start's budget": (deadlineS) => made({}).start(boss, "go", { budget: { deadlineS } }),
+    made({ agents: [{ ...lead, policy: { guardrails: [guarded(timeoutS)] } }] }),
+  "baseMs of an agent": (baseMs) => made({ agents: [{ ...lead, policy: { retry: { baseMs } } }] }),
+  "deadlineS of an agent": (deadlineS) => made({ agents: [{ ...lead, budget: { deadlineS } }] }),
+  "deadlineS of a start": (deadlineS) => made({}).start(lead, "go", { deadlineS }),
+  "deadlineS of a start's budget": (deadlineS) => made({}).start(lead, "go", { budget: { deadlineS } }),
   graceMs: (graceMs) => made({}).drain({ graceMs }),
-  "baseMs of an agent that is built": (baseMs) => agent({ name: "boss", model, retry: { baseMs } }),
-  askTimeoutS: (askTimeoutS) => agent({ name: "boss", model, team: [{ agent: boss, askTimeoutS }] }),
+  "baseMs of an agent that is built": (baseMs) => agent({ name: "lead", model, retry: { baseMs } }),
+  askTimeoutS: (askTimeoutS) => agent({ name: "lead", model, team: [{ agent: lead, askTimeoutS }] }),
   timeoutS: (timeoutS) =>
     tool({ name: "t", description: "", input: anything, risk: "safe", timeoutS, execute: async () => null }),
   "baseMs of a layer": (baseMs) => retry({ baseMs }),
   seconds: (seconds) => timeout({ seconds }),
   ttlS: (ttlS) => cache({ ttlS }),
   timeoutMs: (timeoutMs) => new HookManager({ timeoutMs }),
-  patienceMs: (patienceMs) =>
-    restate({ ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:1", patienceMs }),
-  answerS: (answerS) => served({ answerS }),
-  stallS: (stallS) => served({ stallS }),
+  connectTimeoutMs: (connectTimeoutMs) =>
+    restate({ ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:1", connectTimeoutMs }),
+  requestTimeoutMs: (requestTimeoutMs) => served({ requestTimeoutMs }),
+  writeTimeoutMs: (writeTimeoutMs) => served({ writeTimeoutMs }),
   heartbeatS: (heartbeatS) => served({ heartbeatS }),
   expiresAt: (expiresAt) => createApiKey({ tenant: null, scopes: ["read"], expiresAt }),
 };
@@ -57,7 +57,7 @@ const anything = {
 } as const;
 
 const made = (options: Partial<CreateRuntimeOptions>): ReturnType<typeof createRuntime> =>
-  createRuntime({ agents: [boss], ...options });
+  createRuntime({ agents: [lead], ...options });
 
 const served = (limits: NonNullable<ServerOptions["limits"]>): unknown =>
   serverApp({ runtime: made({ store: memoryStore() }), auth: "none", limits });

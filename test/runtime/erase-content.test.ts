@@ -86,7 +86,7 @@ test.each(["completed", "failed", "cancelled"] as const)(
     const { runtime, clock, run } = desk;
     const child = `${RunId.of(run.treeId, 1)}:model:1`;
     await clock.advance(30_000);
-    await expect.poll(() => run.outcome()).toMatchObject({ erased: true });
+    await expect.poll(() => run.resultNow()).toMatchObject({ erased: true });
     expect(await runtime.prompt(child)).toMatchObject({ content: "recorded", isEqual: true });
     await clock.advance(day - 31_000);
     expect(await contents(desk)).toEqual(["recorded"]);
@@ -107,7 +107,7 @@ test("permanent content stays readable", async () => {
   const { runtime, clock, run } = desk;
   const child = `${RunId.of(run.treeId, 1)}:model:1`;
   await clock.advance(30_000);
-  await expect.poll(() => run.outcome()).toMatchObject({ erased: true });
+  await expect.poll(() => run.resultNow()).toMatchObject({ erased: true });
   expect(await run.keep()).toBe(4);
   expect(await run.keep()).toBe(0);
   await clock.advance(day);

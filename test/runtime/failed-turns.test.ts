@@ -78,7 +78,7 @@ afterAll(async () => {
 });
 
 /** A conversation in which one turn was taken. */
-async function begin(store: Store, fuzz: boolean): Promise<Begun> {
+async function begin(store: Store, replayEveryStep: boolean): Promise<Begun> {
   const model = new FailingModel();
   const lead = agent({
     name: "lead",
@@ -87,7 +87,7 @@ async function begin(store: Store, fuzz: boolean): Promise<Begun> {
     permissions: "allow-all",
     retry: { maxRetries: 1, baseMs: 1 },
   });
-  const runtime = createRuntime({ agents: [lead], store, engine: local({ fuzz }) });
+  const runtime = createRuntime({ agents: [lead], store, engine: local({ replayEveryStep }) });
   const talk = await runtime.sessions.create(lead, { user: "ada" });
   await talk.invoke("hello");
   model.calls = 0;

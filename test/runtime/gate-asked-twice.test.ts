@@ -31,9 +31,9 @@ function forgetful(): Engine {
   });
 }
 
-async function eventsOf(boss: Agent, budget = {}): Promise<readonly NumberedEvent[]> {
-  await using runtime = createRuntime({ agents: [boss], engine: forgetful() });
-  const run = await runtime.start(boss, "go", { budget });
+async function eventsOf(lead: Agent, budget = {}): Promise<readonly NumberedEvent[]> {
+  await using runtime = createRuntime({ agents: [lead], engine: forgetful() });
+  const run = await runtime.start(lead, "go", { budget });
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);
   return events;
@@ -50,21 +50,21 @@ test("a gate that is asked twice by one attempt grants, and tells of it, once", 
     execute: async () => "seen",
   });
   const model = scriptedModel([call("look", {}), say("done")]);
-  const events = await eventsOf(agent({ name: "boss", model, tools: [look] }));
+  const events = await eventsOf(agent({ name: "lead", model, tools: [look] }));
   const count = (type: NumberedEvent["type"]): number => events.filter((event) => event.type === type).length;
   expect([count("budget.reserved"), count("model.start"), count("tool.start")]).toEqual([2, 2, 1]);
   expect(new Set(ids(events)).size).toBe(events.length);
 });
 
 test("a gate that is asked twice by one attempt denies, and tells of it, once", async () => {
-  const boss: Agent = {
-    id: AgentId.of("boss"),
+  const lead: Agent = {
+    id: AgentId.of("lead"),
     model: scriptedModel([say("never")]),
     run: async (ctx) => {
       for (let tries = 0; tries < 100; tries++) await ctx.llm([]).catch(() => null);
     },
   };
-  const events = await eventsOf(boss, { maxTokens: 1 });
+  const events = await eventsOf(lead, { maxTokens: 1 });
   expect(events.filter(({ type }) => type === "budget.denied")).toHaveLength(100);
   expect(new Set(ids(events)).size).toBe(events.length);
 });

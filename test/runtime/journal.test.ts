@@ -58,7 +58,7 @@ test("waits that end early leave one timer in all, not one each", async () => {
     if (event.type !== "progress.emitted") continue;
     await run.send(Number(event.data) < 30 ? "next" : "end");
   }
-  expect(await run.outcome()).toMatchObject({ output: 31 });
+  expect(await run.resultNow()).toMatchObject({ output: 31 });
   expect(armed()).toBe(1);
 });
 

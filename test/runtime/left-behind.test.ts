@@ -3,8 +3,8 @@ import { local } from "reeve/engines/local";
 import { expect, test } from "vitest";
 import { withProtocol } from "../../src/tree/protocol-number.ts";
 
-const boss: Agent = {
-  id: AgentId.of("boss"),
+const lead: Agent = {
+  id: AgentId.of("lead"),
   run: async (ctx) => {
     ctx.record("flow.start", { flow: ctx.state === null ? "life 0" : "life 1" });
     if (ctx.state === null) return ctx.continueAs(1);
@@ -15,8 +15,8 @@ const boss: Agent = {
 
 test("an old execution's report is not booked after its run has continued in a new one", async () => {
   const engine = local();
-  await using runtime = createRuntime({ agents: [boss], engine });
-  const run = await runtime.start(boss, "go");
+  await using runtime = createRuntime({ agents: [lead], engine });
+  const run = await runtime.start(lead, "go");
   await expect.poll(() => run.status()).toBe("waiting");
   const told = { type: "flow.start", at: Date.now(), attempt: null, payload: { flow: "life 0, late" } };
   const reports = [1, 2, 3].map((number) => ({ number, event: told }));

@@ -16,7 +16,7 @@ const toolOf = (name: string) =>
 const copies: Readonly<
   Record<string, readonly { readonly name: string; readonly tools?: readonly string[] }[]>
 > = {
-  boss: [
+  lead: [
     { name: "copy" },
     { name: "copy without tools", tools: [] },
     { name: "narrow copy", tools: ["read"] },
@@ -46,11 +46,11 @@ const renamed: Agent = { ...worker, id: AgentId.of("worker", "other") };
 
 test("8.8 a copy may call all tools or the named ones, and its own copies may call no more", async () => {
   await using runtime = createRuntime({ agents: [worker] });
-  const run = await runtime.start(worker, "boss");
+  const run = await runtime.start(worker, "lead");
   expect(await run.result()).toMatchObject({ status: "completed" });
   expect(called).toEqual([
-    "boss calls read",
-    "boss calls send",
+    "lead calls read",
+    "lead calls send",
     "copy calls read",
     "copy calls send",
     "narrow copy calls read",

@@ -96,14 +96,14 @@ const look = tool({
 
 function open(
   options: ModelOptions,
-  fuzz: boolean,
+  replayEveryStep: boolean,
 ): { runtime: Runtime; model: LookingModel; lead: ReturnType<typeof build> } {
   const model = new LookingModel(options);
   const lead = build(model);
   return {
     model,
     lead,
-    runtime: createRuntime({ agents: [lead], store: memoryStore(), engine: local({ fuzz }) }),
+    runtime: createRuntime({ agents: [lead], store: memoryStore(), engine: local({ replayEveryStep }) }),
   };
 }
 
@@ -136,8 +136,8 @@ describe.each([
 ] as const)("8.3 a prompt that is too long in the middle of a turn: %s", (_why, options) => {
   test("is never sent twice: the turn goes on with a summary, the same on replay", async () => {
     const shapes = [];
-    for (const fuzz of [false, true]) {
-      const { runtime, model, lead } = open(options, fuzz);
+    for (const replayEveryStep of [false, true]) {
+      const { runtime, model, lead } = open(options, replayEveryStep);
       await using _ = runtime;
       const talk = await runtime.sessions.create(lead, { id: "talk" });
       const { status, output, error, costMicros } = await talk.invoke("look at twelve things");
@@ -159,8 +159,8 @@ describe.each([
     "a run with non-permanent content (%s) summarizes its messages in memory",
     async (retention) => {
       const shapes = [];
-      for (const fuzz of [false, true]) {
-        const { runtime, model, lead } = open(options, fuzz);
+      for (const replayEveryStep of [false, true]) {
+        const { runtime, model, lead } = open(options, replayEveryStep);
         await using _ = runtime;
         const talk = await runtime.sessions.create(lead, { id: "talk" });
         await talk.invoke("and hello");
@@ -213,7 +213,7 @@ test("8.3 a turn that goes on in fresh executions has its summaries there", asyn
   await using runtime = createRuntime({
     agents: [lead],
     store: memoryStore(),
-    engine: local({ fuzz: true }),
+    engine: local({ replayEveryStep: true }),
   });
   const talk = await runtime.sessions.create(lead);
   expect(await talk.invoke("look at twelve things")).toMatchObject({

@@ -4,18 +4,18 @@ import { type Store } from "reeve/store";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
 
-const helper: Agent = {
-  id: AgentId.of("helper"),
+const writer: Agent = {
+  id: AgentId.of("writer"),
   run: async (ctx) => {
     for (let step = 0; step < 20; step++) await ctx.emit(step);
     return "helped";
   },
 };
-const boss: Agent = {
-  id: AgentId.of("boss"),
+const lead: Agent = {
+  id: AgentId.of("lead"),
   run: async (ctx) => {
-    const helpers = await Promise.all([1, 2, 3].map((n) => ctx.spawn(helper, `part ${n}`)));
-    await Promise.all(helpers.map((each) => ctx.join(each)));
+    const writers = await Promise.all([1, 2, 3].map((n) => ctx.spawn(writer, `part ${n}`)));
+    await Promise.all(writers.map((each) => ctx.join(each)));
     return "done";
   },
 };
@@ -28,8 +28,8 @@ async function collect(events: AsyncIterable<NumberedEvent>): Promise<readonly N
 
 test("the store has a tree's events in order, once, and a reader ends with the tree", async () => {
   const store = memoryStore();
-  await using runtime = createRuntime({ agents: [boss, helper], store });
-  const run = await runtime.start(boss, "go", { user: "ada", tenant: "acme" });
+  await using runtime = createRuntime({ agents: [lead, writer], store });
+  const run = await runtime.start(lead, "go", { user: "ada", tenant: "acme" });
   const [early, late] = await Promise.all([collect(run.events()), collect(run.events({ from: 10 }))]);
   expect(early.map(({ seq }) => seq)).toEqual(Array.from({ length: early.length }, (_, index) => index + 1));
   expect(late).toEqual(early.slice(10));
@@ -39,22 +39,22 @@ test("the store has a tree's events in order, once, and a reader ends with the t
 });
 
 test("runs are listed with their current state, newest first, by tenant and filter", async () => {
-  await using runtime = createRuntime({ agents: [boss, helper], store: memoryStore() });
-  const run = await runtime.start(boss, "go", { tenant: "acme", user: "ada", session: "talk" });
+  await using runtime = createRuntime({ agents: [lead, writer], store: memoryStore() });
+  const run = await runtime.start(lead, "go", { tenant: "acme", user: "ada", session: "talk" });
   const { costMicros } = await run.result();
   await collect(run.events());
   const { items } = await runtime.runs.list({ tenant: "acme", rootsOnly: true });
   expect(items).toMatchObject([
     {
       runId: run.runId,
-      agentId: "boss",
+      agentId: "lead",
       status: "completed",
       stopReason: "answer",
       userId: "ada",
       costMicros,
     },
   ]);
-  expect((await runtime.runs.list({ tenant: "acme", agentType: "helper" })).items).toHaveLength(3);
+  expect((await runtime.runs.list({ tenant: "acme", agentType: "writer" })).items).toHaveLength(3);
   expect((await runtime.runs.list()).items).toEqual([]);
   const tree = await runtime.runs.tree(run.treeId, { tenant: "acme" });
   expect(tree.map(({ parentRunId }) => parentRunId)).toEqual([null, run.runId, run.runId, run.runId]);
@@ -71,8 +71,8 @@ test("a store that fails now and then gets everything all the same", async () =>
     if (calls % 2 === 0) throw new Error("the connection was lost");
   };
   const flaky: Store = { ...store, events: { ...bound(store.events), append } };
-  await using runtime = createRuntime({ agents: [boss, helper], store: flaky });
-  const run = await runtime.start(boss, "go");
+  await using runtime = createRuntime({ agents: [lead, writer], store: flaky });
+  const run = await runtime.start(lead, "go");
   const events = await collect(run.events());
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.at(-1)).toMatchObject({ type: "run.end", runId: run.runId });
@@ -87,10 +87,10 @@ test("a store that is behind shows the same order, later", async () => {
     await store.events.append(...given);
   };
   await using runtime = createRuntime({
-    agents: [boss, helper],
+    agents: [lead, writer],
     store: { ...store, events: { ...bound(store.events), append } },
   });
-  const run = await runtime.start(boss, "go");
+  const run = await runtime.start(lead, "go");
   const reading = collect(run.events());
   expect((await run.result()).output).toBe("done");
   expect(await store.events.read({ tenantId: null }, run.treeId, { after: 0, limit: 1 })).toEqual([]);
@@ -101,7 +101,7 @@ test("a store that is behind shows the same order, later", async () => {
 });
 
 test("lists and the audit require a store, and the error names it", async () => {
-  await using runtime = new Runtime({ agents: [boss, helper], engine: local() });
+  await using runtime = new Runtime({ agents: [lead, writer], engine: local() });
   expect(() => runtime.runs.list()).toThrow("lists need a store");
   expect(() => runtime.audit.read()).toThrow("the audit needs a store");
   await expect(runtime.audit.verify()).rejects.toThrow("the audit needs a store");

@@ -9,7 +9,7 @@ import { type Store, environmentKeys } from "reeve/store";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
-import { heldModel, manualClock, say, scriptedModel, type ScriptedModel } from "reeve/testing";
+import { manualModel, manualClock, say, scriptedModel, type ScriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../agents/passing-time.ts";
 import { price } from "../agents/middleware/models.ts";
@@ -125,7 +125,7 @@ test.each([
     expect(await again("two")).toBe(before);
     if (before === 0) return;
     await clock.advance(30_000);
-    await expect.poll(() => run.outcome()).toMatchObject(retention === "run" ? { erased: true } : {});
+    await expect.poll(() => run.resultNow()).toMatchObject(retention === "run" ? { erased: true } : {});
     await clock.advance(300_000);
     const isErased = async (): Promise<boolean> =>
       store.keys.get({ tenantId: null }, run.treeId).then(
@@ -165,7 +165,7 @@ test("state of this call only, and settings of the call, are part of the questio
 
 test("two workers that miss at once both call, and one answer stays", async () => {
   const store = memoryStore();
-  const models = [heldModel({ price }), heldModel({ price })];
+  const models = [manualModel({ price }), manualModel({ price })];
   const runtimes = models.map((model) => {
     const writer = agent({ name: "writer", model, middleware: { chat: [cache({ where: "store" })] } });
     return { writer, runtime: createRuntime({ agents: [writer], store, keys }) };

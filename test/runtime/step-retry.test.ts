@@ -14,11 +14,11 @@ interface Scene {
 /** A step that fails `failures` times, on a manual clock. */
 async function failing(
   failures: number,
-  options: { readonly fuzz: boolean; readonly baseMs: number; readonly retryAfterMs?: number },
+  options: { readonly replayEveryStep: boolean; readonly baseMs: number; readonly retryAfterMs?: number },
 ): Promise<Scene> {
   const clock = manualClock(0);
   const triedAt: number[] = [];
-  const { fuzz, baseMs, retryAfterMs = null } = options;
+  const { replayEveryStep, baseMs, retryAfterMs = null } = options;
   const flaky = (): string => {
     if (triedAt.push(clock.now()) <= failures) throw new RetryableError({ message: "not now", retryAfterMs });
     return "through";
@@ -27,7 +27,7 @@ async function failing(
     id: AgentId.of("agent"),
     run: (ctx) => ctx.step("flaky", flaky, { retry: { baseMs } }),
   };
-  const runtime = new Runtime({ agents: [agent], engine: local({ clock, fuzz }), clock });
+  const runtime = new Runtime({ agents: [agent], engine: local({ clock, replayEveryStep }), clock });
   const run = await runtime.start(agent, "go");
   return {
     triedAt,
@@ -37,9 +37,9 @@ async function failing(
   };
 }
 
-describe.each([false, true])("a step that may pass (replayed: %s)", (fuzz) => {
+describe.each([false, true])("a step that may pass (replayed: %s)", (replayEveryStep) => {
   test("is tried again after 2, 4 and 8 seconds: short delays inside the step, long ones durably", async () => {
-    const { triedAt, output, advance, waiting } = await failing(3, { fuzz, baseMs: 2_000 });
+    const { triedAt, output, advance, waiting } = await failing(3, { replayEveryStep, baseMs: 2_000 });
     await expect.poll(() => triedAt).toEqual([0]);
     await expect.poll(waiting).toBe(1);
     await advance(1_999);
@@ -59,7 +59,7 @@ describe.each([false, true])("a step that may pass (replayed: %s)", (fuzz) => {
 
   test("waits as long as the other side asked for, up to a minute", async () => {
     const { triedAt, output, advance, waiting } = await failing(1, {
-      fuzz,
+      replayEveryStep,
       baseMs: 1,
       retryAfterMs: 3_600_000,
     });

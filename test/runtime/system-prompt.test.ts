@@ -8,13 +8,13 @@ import {
   type PromptSection,
   type Runtime,
 } from "reeve";
-import { sectionPlaces, type SectionCall, type SectionPlace } from "#kernel";
+import { sectionPlaces, type SectionCall, type SectionPosition } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
-const section = (place: SectionPlace, text: string, rest: Partial<PromptSection> = {}): PromptSection => ({
+const section = (place: SectionPosition, text: string, rest: Partial<PromptSection> = {}): PromptSection => ({
   name: place,
   place,
   read: () => text,

@@ -87,7 +87,7 @@ export async function open(
   const model = new TalkingModel(contextWindow ?? undefined);
   const compaction = { reserve: 400, keepRecent: 200 };
   const lead = agent({ name: "lead", compaction, ...options, model, output: undefined });
-  const runtime = createRuntime({ agents: [lead], store, engine: local({ fuzz: replayed }) });
+  const runtime = createRuntime({ agents: [lead], store, engine: local({ replayEveryStep: replayed }) });
   return { runtime, model, talk: await runtime.sessions.create(lead, { id: "talk", user: "ada" }) };
 }
 

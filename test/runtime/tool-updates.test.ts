@@ -78,16 +78,23 @@ function reader(tell: (call: EffectCall) => void) {
   return agent({ name: "reader", model: scriptedModel([call("read", {}), say("done")]), tools: [read] });
 }
 
-test.each([true, false])("a stream has the progress of tools, each once (replayed: %s)", async (fuzz) => {
-  const lead = reader(({ update }) => update({ pages: 3 }));
-  await using runtime = createRuntime({ agents: [lead], store: memoryStore(), engine: local({ fuzz }) });
-  const talk = await runtime.sessions.create(lead);
-  const pieces = await readAll(talk.stream("go"));
-  expect(pieces.flatMap(({ update }) => (update ? [update] : []))).toEqual([
-    { tool: "read", callId: "call-1", progress: { pages: 3 } },
-  ]);
-  expect(pieces.map(({ text }) => text).join("")).toBe("");
-});
+test.each([true, false])(
+  "a stream has the progress of tools, each once (replayed: %s)",
+  async (replayEveryStep) => {
+    const lead = reader(({ update }) => update({ pages: 3 }));
+    await using runtime = createRuntime({
+      agents: [lead],
+      store: memoryStore(),
+      engine: local({ replayEveryStep }),
+    });
+    const talk = await runtime.sessions.create(lead);
+    const pieces = await readAll(talk.stream("go"));
+    expect(pieces.flatMap(({ update }) => (update ? [update] : []))).toEqual([
+      { tool: "read", callId: "call-1", progress: { pages: 3 } },
+    ]);
+    expect(pieces.map(({ text }) => text).join("")).toBe("");
+  },
+);
 
 /** Returns the events of a turn in which the tool reports progress. */
 async function eventsOf(tell: (call: EffectCall) => void): Promise<readonly NumberedEvent[]> {

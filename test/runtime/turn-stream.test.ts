@@ -60,7 +60,7 @@ test("leaving the loop of a stream cancels the turn, and the next one may follow
   const talk = await runtime.sessions.create(writer);
   const stream = talk.stream("hang");
   for await (const piece of stream) if (piece.kind === "text") break;
-  expect((await (await stream.run).outcome())?.status).toBe("cancelled");
+  expect((await (await stream.run).resultNow())?.status).toBe("cancelled");
   expect((await stream.result).status).toBe("cancelled");
   expect((await talk.invoke("two")).status).toBe("completed");
 });
@@ -71,7 +71,7 @@ test("leaving the loop of a detached stream leaves the turn", async () => {
   const stream = talk.stream("hang", { onBreak: "detach" });
   for await (const piece of stream) if (piece.kind === "text") break;
   const run = await stream.run;
-  expect(await run.outcome()).toBeNull();
+  expect(await run.resultNow()).toBeNull();
   expect(await talk.phase()).toBe("turn");
   await run.cancel();
   await talk.waitForIdle();

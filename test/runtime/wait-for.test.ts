@@ -14,7 +14,7 @@ test("a wait with a timeout gets a signal that comes in time, and ends without o
   const heard = await runtime.start(waiter, "go");
   const silent = await runtime.start(waiter, "go");
   await clock.advance(59_000);
-  expect([await heard.outcome(), await silent.outcome()]).toEqual([null, null]);
+  expect([await heard.resultNow(), await silent.resultNow()]).toEqual([null, null]);
   await heard.signal("news", "good");
   expect((await heard.result()).output).toBe("good");
   await clock.advance(1_000);

@@ -1,6 +1,6 @@
 import { hasInexactNumber } from "#base";
 import { expect, test } from "vitest";
-import { toShown } from "../../src/mcp/content.ts";
+import { toShownMcpResult } from "../../src/mcp/content.ts";
 import { parseSkillFile } from "../../src/profile/skill-file.ts";
 import { readBody } from "../../src/server/gate.ts";
 import { defaultLimits } from "../../src/server/limits.ts";
@@ -67,5 +67,5 @@ test.each<[string, object]>([
   ["lists", { content: [], structuredContent: { list: Array.from({ length: 330_000 }, () => []) } }],
 ])("converting the largest MCP result of %s takes < 50 ms", (_, result) => {
   expect(JSON.stringify(result).length).toBeLessThanOrEqual(1_000_000);
-  expect(shortest(() => void toShown(result))).toBeLessThan(50);
+  expect(shortest(() => void toShownMcpResult(result))).toBeLessThan(50);
 });

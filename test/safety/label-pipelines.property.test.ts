@@ -32,7 +32,7 @@ const tools = [
     description: "x",
     risk: "safe",
     origin: "web",
-    outside: false,
+    egress: false,
     input: any,
     execute: async () => "untrusted-canary",
   }),

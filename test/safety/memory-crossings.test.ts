@@ -13,7 +13,7 @@ test("two users of two tenants, 1,008 interleaved operations on memory: nothing 
   let crossings = 0;
   let operations = 0;
   let seen = 0;
-  const obedient = obedientModel();
+  const commandScript = obedientModel();
   /** Counts prompts with something of another user, or of another tenant in the block that a tenant shares. */
   const model: Model = {
     id: "watched",
@@ -25,7 +25,7 @@ test("two users of two tenants, 1,008 interleaved operations on memory: nothing 
       if (others.some(({ tenant }) => tenant !== me?.tenant && prompt.includes(`shared by ${tenant}`)))
         crossings += 1;
       if (me && prompt.includes(`fact of ${nameOf(me)}`)) seen += 1;
-      return obedient.generate(request, signal);
+      return commandScript.generate(request, signal);
     },
   };
   const lead = agent({

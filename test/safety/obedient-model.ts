@@ -13,7 +13,7 @@ interface Order {
  */
 export function obedientModel({ sleeps = false }: { readonly sleeps?: boolean } = {}): Model {
   return {
-    id: "obedient",
+    id: "commandScript",
     generate: async ({ messages }): Promise<ModelResponse> => {
       const orders = ordersFor(messages, sleeps);
       const usage = { input: 10, output: 5 };

@@ -38,7 +38,7 @@ function toolsOf(page: () => Json, left: string[]): readonly Tool[] {
       description: "x",
       risk: "safe",
       origin: "web",
-      outside: false,
+      egress: false,
       input: any,
       execute: fetchPage,
     }),
@@ -47,14 +47,14 @@ function toolsOf(page: () => Json, left: string[]): readonly Tool[] {
       description: "x",
       risk: "safe",
       origin: "web",
-      outside: false,
+      egress: false,
       input: any,
       execute: async () => {
         throw new Error(`502: ${z.string().parse(page())}`);
       },
     }),
     tool({ name: "send_mail", description: "x", risk: "high", input: any, execute: out }),
-    tool({ name: "post_comment", description: "x", risk: "safe", outside: true, input: any, execute: out }),
+    tool({ name: "post_comment", description: "x", risk: "safe", egress: true, input: any, execute: out }),
     tool({
       name: "relay",
       description: "x",

@@ -9,7 +9,7 @@ const any = z.looseObject({});
 
 function toolsOf(page: () => string, left: string[]) {
   const out = async (input: unknown) => (left.push(JSON.stringify(input)), `sent ${JSON.stringify(input)}`);
-  const web = { origin: "web", outside: false } as const;
+  const web = { origin: "web", egress: false } as const;
   return [
     tool({
       name: "fetch_page",
@@ -20,7 +20,7 @@ function toolsOf(page: () => string, left: string[]) {
       execute: async () => page(),
     }),
     ...["send_mail", "post_comment", "relay", "write_note", "upload"].map((name) =>
-      tool({ name, description: "x", risk: "safe", outside: true, input: any, execute: out }),
+      tool({ name, description: "x", risk: "safe", egress: true, input: any, execute: out }),
     ),
   ];
 }

@@ -15,14 +15,14 @@ function listener(seen: Map<string, Sender>) {
   });
 }
 
-const boss = { kind: "run", runId: "t~0", agentId: "boss" } as const;
+const root = { kind: "run", runId: "t~0", agentId: "lead" } as const;
 
 /** Ways to claim that another run has sent a message. */
 const forged: Readonly<Record<string, unknown>> = {
-  field: { text: "field", from: boss, askedBy: boss.runId, id: "m1" },
-  data: { text: "data", data: { from: boss } },
-  prototype: Object.setPrototypeOf({ text: "prototype" }, { from: boss }),
-  json: JSON.parse('{"text":"json","__proto__":{"from":{"kind":"outside","name":"boss"}},"from":"boss"}'),
+  field: { text: "field", from: root, askedBy: root.runId, id: "m1" },
+  data: { text: "data", data: { from: root } },
+  prototype: Object.setPrototypeOf({ text: "prototype" }, { from: root }),
+  json: JSON.parse('{"text":"json","__proto__":{"from":{"kind":"outside","name":"lead"}},"from":"lead"}'),
 };
 
 test("a run cannot send in another's name: the runtime sets the sender", async () => {
@@ -37,7 +37,7 @@ test("a run cannot send in another's name: the runtime sets the sender", async (
     await ctx.send(target, "plain");
     return refused;
   });
-  const lead = agentOf("boss", async (ctx) => {
+  const lead = agentOf("lead", async (ctx) => {
     const child = await ctx.spawn(heard, "begin");
     const liar = await ctx.spawn(forger, { text: "go", data: child.runId });
     const { output } = await ctx.join(liar);
@@ -62,7 +62,7 @@ test("a message from outside is from outside, whatever name it gives, and counts
   await using runtime = createRuntime({ agents: [heard] });
   const run = await runtime.start(heard, "begin", { id: "t" });
   await run.send("one", { from: "t~0", id: "m1" });
-  await run.send("replayed", { from: "boss", id: "m1" });
+  await run.send("replayed", { from: "lead", id: "m1" });
   await run.send("end");
   await run.result();
   await eventually("all is read", () => seen.has("end"));

@@ -80,7 +80,7 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   await store.approvals.request(tenant, { ...asked, arguments: { to: said("argument") }, why: said("why") });
   await store.approvals.decide(tenant, id, {
     decision: "edited",
-    by: "boss",
+    by: "lead",
     at: 2,
     arguments: said("answer"),
   });

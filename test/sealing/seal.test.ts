@@ -121,7 +121,7 @@ test("keys are asked for once, few are kept, and a destroyed one is not read fro
   await seals.of("b");
   expect(asked).toEqual(["a", "b", "c", "b"]);
   destroyed.add("b");
-  await expect(new Seals(keys, { keptMs: 0 }).of("b")).rejects.toThrow(KeyDestroyedError);
+  await expect(new Seals(keys, { keyCacheMs: 0 }).of("b")).rejects.toThrow(KeyDestroyedError);
   destroyed.clear();
   expect(text(await new Seals(keys).of("a"), sealed)).toBe("a secret");
 });

@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Question, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 
 const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 
@@ -23,39 +23,39 @@ async function signIn(url: string, key: string, headers: Question["headers"] = {
 }
 
 test("a key is exchanged for a cookie that scripts cannot read and other sites do not send", async () => {
-  const estate = closing(await Estate.open());
-  const key = estate.keys.acme.read;
-  const reply = await ask(`${estate.url}/session`, "POST", { key });
+  const site = closing(await TestServer.open());
+  const key = site.keys.acme.read;
+  const reply = await ask(`${site.url}/session`, "POST", { key });
   expect(reply.headers["set-cookie"]?.[0]).toMatch(
     /^reeve=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43\d{3}$/,
   );
   expect(reply.text).not.toContain(key);
   const cookie = (reply.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
-  const me = await ask(`${estate.url}/me`, "GET", { headers: { cookie } });
+  const me = await ask(`${site.url}/me`, "GET", { headers: { cookie } });
   expect(me.json).toMatchObject({ tenant: "acme", user: null, scopes: ["read"], limits: null });
-  expect((await ask(`${estate.url}/runs`, "GET", { headers: { cookie } })).status).toBe(200);
+  expect((await ask(`${site.url}/runs`, "GET", { headers: { cookie } })).status).toBe(200);
   // A session opens no other session: it ends at its own time.
-  const again = await ask(`${estate.url}/session`, "POST", { headers: { cookie, origin: estate.url } });
+  const again = await ask(`${site.url}/session`, "POST", { headers: { cookie, origin: site.url } });
   expect(told(again)).toEqual([401, "unauthorized"]);
-  const left = await ask(`${estate.url}/session`, "DELETE", { headers: { cookie, origin: estate.url } });
+  const left = await ask(`${site.url}/session`, "DELETE", { headers: { cookie, origin: site.url } });
   expect(left.headers["set-cookie"]?.[0]).toContain("reeve=; ");
-  expect(told(await ask(`${estate.url}/me`, "GET", { headers: { cookie } }))).toEqual([401, "unauthorized"]);
+  expect(told(await ask(`${site.url}/me`, "GET", { headers: { cookie } }))).toEqual([401, "unauthorized"]);
 });
 
 test("under a name of its own the cookie needs TLS", async () => {
   const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: Date.now() + 60_000 });
   const hosts = ["desk.example"];
-  const estate = closing(await Estate.open({ auth: apiKeys([record]), hosts }));
+  const site = closing(await TestServer.open({ auth: apiKeys([record]), hosts }));
   const headers = { host: "desk.example" };
-  const { headers: given } = await ask(`${estate.url}/session`, "POST", { key, headers });
+  const { headers: given } = await ask(`${site.url}/session`, "POST", { key, headers });
   const [set = ""] = given["set-cookie"] ?? [];
   expect(set).toMatch(
     /^__Host-reeve=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d{1,2}; Secure$/,
   );
   const cookie = set.split(";")[0] ?? "";
-  expect((await ask(`${estate.url}/me`, "GET", { headers: { ...headers, cookie } })).status).toBe(200);
+  expect((await ask(`${site.url}/me`, "GET", { headers: { ...headers, cookie } })).status).toBe(200);
   // Another name has another cookie.
-  expect((await ask(`${estate.url}/me`, "GET", { headers: { cookie } })).status).toBe(401);
+  expect((await ask(`${site.url}/me`, "GET", { headers: { cookie } })).status).toBe(401);
 });
 
 test("a session has the rights of its key, and ends with it", async () => {
@@ -63,19 +63,19 @@ test("a session has the rights of its key, and ends with it", async () => {
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: 50 * 3_600_000 });
   let found: ApiKeyRecord | null = record;
   const auth = apiKeys({ find: async () => found }, { clock });
-  const estate = closing(await Estate.open({ auth, clock }));
+  const site = closing(await TestServer.open({ auth, clock }));
   const me = async (headers: Readonly<Record<string, string>>): Promise<readonly unknown[]> => {
-    const { status, json } = await ask(`${estate.url}/me`, "GET", { headers });
+    const { status, json } = await ask(`${site.url}/me`, "GET", { headers });
     return [status, isJsonObject(json) ? json["scopes"] : null];
   };
-  const cookie = await signIn(estate.url, key);
+  const cookie = await signIn(site.url, key);
   found = { ...record, scopes: ["read", "run"] };
   expect(await me({ cookie })).toEqual([200, ["read", "run"]]);
   found = null;
   expect((await me({ cookie }))[0]).toBe(401);
   found = record;
   expect((await me({ cookie }))[0]).toBe(401);
-  const second = await signIn(estate.url, key);
+  const second = await signIn(site.url, key);
   await clock.advance(12 * 3_600_000 - 1);
   expect((await me({ cookie: second }))[0]).toBe(200);
   await clock.advance(1);
@@ -85,20 +85,20 @@ test("a session has the rights of its key, and ends with it", async () => {
 test("a session that a backend opened for a user reaches that user alone", async () => {
   const scopes = ["read", "act-for-users"] as const;
   const { key, record } = createApiKey({ tenant: "acme", scopes, expiresAt: Date.now() + 3_600_000 });
-  const estate = closing(await Estate.open({ auth: apiKeys([record]) }));
-  const cookie = await signIn(estate.url, key, { "x-reeve-user": "u-ada" });
-  const me = await ask(`${estate.url}/me`, "GET", { headers: { cookie } });
+  const site = closing(await TestServer.open({ auth: apiKeys([record]) }));
+  const cookie = await signIn(site.url, key, { "x-reeve-user": "u-ada" });
+  const me = await ask(`${site.url}/me`, "GET", { headers: { cookie } });
   expect(me.json).toMatchObject({ user: "u-ada" });
-  const forged = await ask(`${estate.url}/runs`, "GET", { headers: { cookie, "x-reeve-user": "u-bob" } });
+  const forged = await ask(`${site.url}/runs`, "GET", { headers: { cookie, "x-reeve-user": "u-bob" } });
   expect(told(forged)).toEqual([403, "forbidden"]);
 });
 
 const each = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 test.each(each)("%s: a page of another origin cannot use a session", async (_, { method, path }) => {
-  const estate = closing(await Estate.open({ origins: ["https://desk.example"] }));
-  const cookie = await signIn(estate.url, estate.keys.acme.admin);
-  const url = `${estate.url}${path.replaceAll(/:\w+/g, "x")}`;
+  const site = closing(await TestServer.open({ origins: ["https://desk.example"] }));
+  const cookie = await signIn(site.url, site.keys.acme.admin);
+  const url = `${site.url}${path.replaceAll(/:\w+/g, "x")}`;
   const from = (headers: Readonly<Record<string, string>>): Promise<Reply> =>
     ask(url, method.toUpperCase(), { headers: { cookie, ...headers } });
   const strange: readonly Readonly<Record<string, string>>[] = [
@@ -110,7 +110,7 @@ test.each(each)("%s: a page of another origin cannot use a session", async (_, {
     ...(method === "get" ? [] : [{}]),
   ];
   for (const headers of strange) expect(told(await from(headers))).toEqual([403, "wrong-origin"]);
-  const own = await from({ origin: estate.url });
+  const own = await from({ origin: site.url });
   expect(codeOf(own)).not.toBe("wrong-origin");
   // A session opens no other one.
   expect(own.status === 401).toBe(`${method} ${path}` === "post /session");
@@ -129,7 +129,7 @@ async function serve(ui: boolean | PageOptions = {}): Promise<string> {
   writeFileSync(join(folder, "assets/a-1.js"), script);
   writeFileSync(join(folder, "assets/a-1.js.map"), "{}");
   writeFileSync(join(folder, "secret.pem"), "words");
-  const runtime = createRuntime({ agents: [steward()], store: memoryStore() });
+  const runtime = createRuntime({ agents: [approvalAgent()], store: memoryStore() });
   closing(runtime);
   const options = typeof ui === "boolean" ? ui : { folder, ...ui };
   const { record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: Date.now() + 60_000 });
@@ -181,7 +181,7 @@ test("only files of the page are served, by their exact names", async () => {
   expect((await ask(`${url}/ui/secret.pem`, "GET")).text).not.toContain("words");
   expect((await ask(`${url}/ui/assets/a-1.js`, "POST")).status).toBe(401);
   const strange = await ask(`${url}/ui`, "GET", { headers: { host: "evil.example" } });
-  expect(told(strange)).toEqual([421, "wrong-host"]);
+  expect(told(strange)).toEqual([421, "host-not-allowed"]);
 });
 
 test("a browser that asks for / is sent to the page, a program is not", async () => {

@@ -1,24 +1,24 @@
 import { createApiKey, apiKeys } from "reeve/server";
 import { expect, test } from "vitest";
 import { codeOf } from "./ask.ts";
-import { Estate, inAYear } from "./estate.ts";
+import { TestServer, inAYear } from "./test-server.ts";
 
 test("an administrator sets, reads and removes the budgets of the tenant and its users", async () => {
-  await using estate = await Estate.open();
-  expect((await estate.get("/budget")).json).toBeNull();
-  const set = await estate.post("/budget", { maxCostUsd: 2.5, per: "day" });
+  await using site = await TestServer.open();
+  expect((await site.get("/budget")).json).toBeNull();
+  const set = await site.post("/budget", { maxCostUsd: 2.5, per: "day" });
   expect(set.json).toMatchObject({ maxCostMicros: 2_500_000, maxTokens: null, per: "day" });
-  await estate.post("/budget", { user: "ann", maxTokens: 10, per: "ever" });
-  expect((await estate.get("/budget?user=ann")).json).toMatchObject({
+  await site.post("/budget", { user: "ann", maxTokens: 10, per: "ever" });
+  expect((await site.get("/budget?user=ann")).json).toMatchObject({
     maxTokens: 10,
     until: null,
     spent: { tokens: 0, costMicros: 0 },
   });
-  expect((await estate.post("/budget/remove")).json).toEqual({});
-  expect((await estate.get("/budget")).json).toBeNull();
-  expect((await estate.get("/budget?user=ann")).json).toMatchObject({ maxTokens: 10 });
-  expect((await estate.get("/budget?user=ann", { key: estate.keys.rival.admin })).json).toBeNull();
-  const noted = async (): Promise<readonly object[]> => await estate.runtime.audit.read({ tenant: "acme" });
+  expect((await site.post("/budget/remove")).json).toEqual({});
+  expect((await site.get("/budget")).json).toBeNull();
+  expect((await site.get("/budget?user=ann")).json).toMatchObject({ maxTokens: 10 });
+  expect((await site.get("/budget?user=ann", { key: site.keys.rival.admin })).json).toBeNull();
+  const noted = async (): Promise<readonly object[]> => await site.runtime.audit.read({ tenant: "acme" });
   await expect.poll(noted).toMatchObject([
     { kind: "budget", data: { decision: "set", user: null } },
     { kind: "budget", data: { decision: "set", user: "ann" } },
@@ -27,11 +27,11 @@ test("an administrator sets, reads and removes the budgets of the tenant and its
 });
 
 test("a budget without a limit, and one of a key without a tenant, are refused with the reason", async () => {
-  await using estate = await Estate.open();
-  const empty = await estate.post("/budget", { per: "day" });
+  await using site = await TestServer.open();
+  const empty = await site.post("/budget", { per: "day" });
   expect([empty.status, empty.text]).toEqual([400, expect.stringContaining("maxCostUsd or maxTokens")]);
   const { key, record } = createApiKey({ tenant: null, scopes: ["admin"], expiresAt: inAYear });
-  await using nobodys = await Estate.open({ auth: apiKeys([record]) });
+  await using nobodys = await TestServer.open({ auth: apiKeys([record]) });
   for (const reply of [
     await nobodys.get("/budget", { key }),
     await nobodys.post("/budget/remove", {}, { key }),

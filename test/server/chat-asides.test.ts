@@ -3,7 +3,7 @@ import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { chatWith } from "./chat.ts";
 import { closing } from "./closing.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 test("an answer that is judged, and followed by a summary of the conversation, is shown once", async () => {
   const model: Model = {
@@ -24,11 +24,11 @@ test("an answer that is judged, and followed by a summary of the conversation, i
   };
   const summaries = scriptedModel([say("About a mill.")]);
   const compaction = { reserve: 200, keepRecent: 1, model: summaries };
-  const estate = await Estate.open({
+  const site = await TestServer.open({
     agents: [agent({ name: "judged", model, guardrails: [judging], compaction })],
   });
-  closing(estate);
-  const chat = chatWith(`${estate.url}/chat/judged`, estate.keys.acme.admin);
+  closing(site);
+  const chat = chatWith(`${site.url}/chat/judged`, site.keys.acme.admin);
   for (const text of ["When?", "When exactly?", "Really?"]) {
     await chat.sendMessage({ text });
     expect(chat.shown.text).toBe("in 1287");

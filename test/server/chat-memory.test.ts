@@ -7,7 +7,7 @@ import { z } from "zod";
 import { chatWith, type PlainChat } from "./chat.ts";
 import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 import { talker } from "./talker.ts";
 
 /** Answers with all user messages, and the number of the answer. Fails if the newest message is `fail`. */
@@ -26,9 +26,10 @@ function parrot(): Agent {
   return agent({ name: "parrot", model });
 }
 
-const open = async (...agents: readonly Agent[]): Promise<Estate> => closing(await Estate.open({ agents }));
+const open = async (...agents: readonly Agent[]): Promise<TestServer> =>
+  closing(await TestServer.open({ agents }));
 
-const chatIn = ({ url, keys }: Estate, name: string, messages: UIMessage[] = []): PlainChat => {
+const chatIn = ({ url, keys }: TestServer, name: string, messages: UIMessage[] = []): PlainChat => {
   const chat = chatWith(`${url}/chat/${name}`, keys.acme.admin, { id: "mill" });
   chat.messages = messages;
   return chat;
@@ -38,8 +39,8 @@ const texts = (messages: readonly UIMessage[]): readonly string[] =>
   messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
 
 /** The history that a page begins with. */
-async function history(estate: Estate, name: string, query = ""): Promise<UIMessage[]> {
-  const { json } = await estate.get(`/chat/${name}/mill/messages${query}`);
+async function history(site: TestServer, name: string, query = ""): Promise<UIMessage[]> {
+  const { json } = await site.get(`/chat/${name}/mill/messages${query}`);
   return Json.as(isJsonObject(json) ? (json["items"] ?? null) : null);
 }
 
@@ -62,27 +63,27 @@ const said = (text: string): JsonObject => ({
 const headers = (user: string): Record<string, string> => ({ "x-reeve-user": user });
 
 test("a second message is answered with the first in mind", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
   expect(texts(chat.messages)).toEqual(["one", "one #1", "two", "one + two #2"]);
 });
 
 test("the history is the messages of the page: ids of answers, order, pages", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
-  const all = await history(estate, "parrot");
+  const all = await history(site, "parrot");
   expect(texts(all)).toEqual(texts(chat.messages));
   expect(all.map(({ role }) => role)).toEqual(chat.messages.map(({ role }) => role));
   expect(ids(all)).toEqual(ids(chat.messages));
-  const { json } = await estate.get("/chat/parrot/mill/messages?size=4");
+  const { json } = await site.get("/chat/parrot/mill/messages?size=4");
   const { items, next } = Json.as<{ items: UIMessage[]; next: string }>(json);
   expect(texts(items)).toEqual(texts(all.slice(2)));
-  expect(texts(await history(estate, "parrot", `?size=4&after=${next}`))).toEqual(texts(all.slice(0, 2)));
-  expect(await history(estate, "parrot", "?size=1")).toHaveLength(1);
-  expect((await estate.get("/chat/nobody/mill/messages")).status).toBe(404);
+  expect(texts(await history(site, "parrot", `?size=4&after=${next}`))).toEqual(texts(all.slice(0, 2)));
+  expect(await history(site, "parrot", "?size=1")).toHaveLength(1);
+  expect((await site.get("/chat/nobody/mill/messages")).status).toBe(404);
 });
 
 test("the history has the tools of an answer, with their arguments and results", async () => {
@@ -97,10 +98,10 @@ test("the history has the tools of an answer, with their arguments and results",
     call("look", { question: "mill" }, ["look", { question: "bad" }]),
     say("in 1287"),
   ]);
-  const estate = await open(agent({ name: "digger", model, tools: [look] }));
-  const chat = chatIn(estate, "digger");
+  const site = await open(agent({ name: "digger", model, tools: [look] }));
+  const chat = chatIn(site, "digger");
   await chat.sendMessage({ text: "When?" });
-  const [question, answer, ...more] = await history(estate, "digger");
+  const [question, answer, ...more] = await history(site, "digger");
   expect([texts(question ? [question] : []), more]).toEqual([["When?"], []]);
   expect(answer?.parts).toMatchObject([
     { type: "step-start" },
@@ -114,26 +115,26 @@ test("the history has the tools of an answer, with their arguments and results",
 
 test("a message that is being answered is in the history, and its answer is not yet", async () => {
   const { model, next } = talker(["the mill"]);
-  const estate = await open(agent({ name: "talker", model }));
-  const chat = chatIn(estate, "talker");
+  const site = await open(agent({ name: "talker", model }));
+  const chat = chatIn(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
-  await expect.poll(async () => texts(await history(estate, "talker"))).toEqual(["When?"]);
+  await expect.poll(async () => texts(await history(site, "talker"))).toEqual(["When?"]);
   next();
   await sent;
-  expect(texts(await history(estate, "talker"))).toEqual(["When?", "the mill"]);
+  expect(texts(await history(site, "talker"))).toEqual(["When?", "the mill"]);
 });
 
 test("another answer takes the place of the first, also after a reload, and again", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
   await chat.regenerate();
   await chat.regenerate();
   const shown = ["one", "one #1", "two", "one + two #4"];
   expect(texts(chat.messages)).toEqual(shown);
-  expect(texts(await history(estate, "parrot"))).toEqual(shown);
-  const loaded = chatIn(estate, "parrot", await history(estate, "parrot"));
+  expect(texts(await history(site, "parrot"))).toEqual(shown);
+  const loaded = chatIn(site, "parrot", await history(site, "parrot"));
   await loaded.regenerate();
   await loaded.regenerate();
   await loaded.sendMessage({ text: "three" });
@@ -145,40 +146,40 @@ test("another answer takes the place of the first, also after a reload, and agai
     "three",
     "one + two + three #7",
   ]);
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(loaded.messages));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(loaded.messages));
 });
 
 test("another answer to an earlier message removes the later messages from the chat", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
   await chat.regenerate({ messageId: chat.messages[1]?.id ?? "" });
   expect(texts(chat.messages)).toEqual(["one", "one #4"]);
   await chat.sendMessage({ text: "four" });
   expect(texts(chat.messages).at(-1)).toBe("one + four #5");
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(chat.messages));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(chat.messages));
 });
 
 test("an edited message takes the place of the first, also after a reload, and back again", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
   await edit(chat, "zwei");
   expect([chat.error, texts(chat.messages)]).toEqual([undefined, ["one", "one #1", "zwei", "one + zwei #4"]]);
   await edit(chat, "two");
   expect(texts(chat.messages)).toEqual(["one", "one #1", "two", "one + two #5"]);
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(chat.messages));
-  const loaded = chatIn(estate, "parrot", await history(estate, "parrot"));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(chat.messages));
+  const loaded = chatIn(site, "parrot", await history(site, "parrot"));
   await edit(loaded, "deux");
   expect(texts(loaded.messages)).toEqual(["one", "one #1", "deux", "one + deux #6"]);
   await loaded.sendMessage({ text: "three" });
   expect(texts(loaded.messages).at(-1)).toBe("one + deux + three #7");
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(loaded.messages));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(loaded.messages));
 });
 
 test("the first message, edited: the conversation begins with it", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "uno", messageId: chat.messages[0]?.id ?? "" });
   expect(texts(chat.messages)).toEqual(["uno", "uno #2"]);
@@ -186,14 +187,14 @@ test("the first message, edited: the conversation begins with it", async () => {
 
 test("a message that is sent again as it is, is the same one: before its end, after it, and loaded", async () => {
   const { model, next, asked } = talker(["the mill"]);
-  const estate = await open(agent({ name: "talker", model }));
-  const chat = chatIn(estate, "talker");
+  const site = await open(agent({ name: "talker", model }));
+  const chat = chatIn(site, "talker");
   const first = chat.sendMessage({ text: "When?" });
   await expect.poll(asked).toBe(1);
-  const again = chatIn(estate, "talker", structuredClone(chat.messages));
+  const again = chatIn(site, "talker", structuredClone(chat.messages));
   const second = again.sendMessage({ text: "When?", messageId: chat.messages[0]?.id ?? "" });
-  await expect.poll(async () => (await history(estate, "talker")).length).toBe(1);
-  const loaded = chatIn(estate, "talker", await history(estate, "talker"));
+  await expect.poll(async () => (await history(site, "talker")).length).toBe(1);
+  const loaded = chatIn(site, "talker", await history(site, "talker"));
   const third = loaded.sendMessage({ text: "When?", messageId: loaded.messages[0]?.id ?? "" });
   next();
   await Promise.all([first, second, third]);
@@ -205,55 +206,55 @@ test("a message that is sent again as it is, is the same one: before its end, af
 });
 
 test("a turn that failed leaves no trace, and neither does its failure when it is answered again", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "fail" });
   expect(chat.status).toBe("error");
-  expect(texts(await history(estate, "parrot"))).toEqual(["one", "one #1"]);
+  expect(texts(await history(site, "parrot"))).toEqual(["one", "one #1"]);
   await chat.regenerate();
   const shown = ["one", "one #1", "fail", "one + fail #3"];
   expect([chat.status, texts(chat.messages)]).toEqual(["ready", shown]);
   // The first answer left no entry: the place of the message is that of the answer it has now.
   await chat.regenerate();
   expect(texts(chat.messages).at(-1)).toBe("one + fail #4");
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(chat.messages));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(chat.messages));
 });
 
 test("a branch that another window has left can be continued", async () => {
-  const estate = await open(parrot());
-  const chat = chatIn(estate, "parrot");
+  const site = await open(parrot());
+  const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
-  const other = chatIn(estate, "parrot", structuredClone(chat.messages));
+  const other = chatIn(site, "parrot", structuredClone(chat.messages));
   await other.sendMessage({ text: "uno", messageId: other.messages[0]?.id ?? "" });
   await chat.regenerate();
   expect(texts(chat.messages)).toEqual(["one", "one #1", "two", "one + two #4"]);
-  expect(texts(await history(estate, "parrot"))).toEqual(texts(chat.messages));
+  expect(texts(await history(site, "parrot"))).toEqual(texts(chat.messages));
 });
 
 test("two users with one chat id have two histories", async () => {
-  const estate = await open(parrot());
+  const site = await open(parrot());
   for (const user of ["ada", "bob"])
-    expect((await estate.post("/chat/parrot", said(`of ${user}`), { headers: headers(user) })).status).toBe(
+    expect((await site.post("/chat/parrot", said(`of ${user}`), { headers: headers(user) })).status).toBe(
       200,
     );
   const seen = (user: string) => async (): Promise<readonly string[]> => {
-    const reply = await estate.get("/chat/parrot/mill/messages", { headers: headers(user) });
+    const reply = await site.get("/chat/parrot/mill/messages", { headers: headers(user) });
     const { items } = Json.as<{ items: UIMessage[] }>(reply.json);
     return texts(items).slice(0, 1);
   };
   await expect.poll(seen("ada")).toEqual(["of ada"]);
   await expect.poll(seen("bob")).toEqual(["of bob"]);
-  expect(await history(estate, "parrot")).toEqual([]);
+  expect(await history(site, "parrot")).toEqual([]);
 });
 
 test("nothing can be answered otherwise while a question is open", async () => {
-  const estate = await open(steward());
-  const chat = chatIn(estate, "steward");
+  const site = await open(approvalAgent());
+  const chat = chatIn(site, "manager");
   await chat.sendMessage({ text: "Sell it" });
   const messages = [{ id: chat.messages[0]?.id, role: "user", parts: [{ type: "text", text: "Keep it" }] }];
   const edited = { id: "mill", messages, trigger: "submit-message", messageId: chat.messages[0]?.id };
-  const busy = await estate.post("/chat/steward", edited);
+  const busy = await site.post("/chat/manager", edited);
   expect([busy.status, codeOf(busy)]).toEqual([409, "session-busy"]);
 });

@@ -7,25 +7,25 @@ import { z } from "zod";
 import { chatWith, type PlainChat } from "./chat.ts";
 import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 import { talker } from "./talker.ts";
 
-async function estateOf(...agents: readonly Agent[]): Promise<Estate> {
-  const estate = await Estate.open({ agents });
-  closing(estate);
-  return estate;
+async function openSite(...agents: readonly Agent[]): Promise<TestServer> {
+  const site = await TestServer.open({ agents });
+  closing(site);
+  return site;
 }
 
 const admin = (
-  { url, keys }: Estate,
+  { url, keys }: TestServer,
   name: string,
   ...rest: readonly [Parameters<typeof chatWith>[2]?]
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
 
 test("an answer is shown as it comes, and is one message of one tree", async () => {
   const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
-  const estate = await estateOf(agent({ name: "talker", model }));
-  const chat = admin(estate, "talker");
+  const site = await openSite(agent({ name: "talker", model }));
+  const chat = admin(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
   next();
   await expect.poll(() => chat.shown.text).toBe("the mill ");
@@ -35,15 +35,15 @@ test("an answer is shown as it comes, and is one message of one tree", async () 
   await sent;
   expect([chat.status, chat.error]).toEqual(["ready", undefined]);
   expect(chat.shown).toEqual({ text: "the mill was built in 1287", tools: [] });
-  const { items } = await estate.runtime.runs.list({ tenant: "acme" });
+  const { items } = await site.runtime.runs.list({ tenant: "acme" });
   expect(items.map(({ treeId, sessionId }) => [treeId, sessionId])).toEqual([
     [chat.messages[1]?.id, chat.id],
   ]);
 });
 
 test("a model that says nothing before it answers is shown all the same", async () => {
-  const estate = await estateOf(agent({ name: "quiet", model: scriptedModel([say("in 1287")]) }));
-  const chat = admin(estate, "quiet");
+  const site = await openSite(agent({ name: "quiet", model: scriptedModel([say("in 1287")]) }));
+  const chat = admin(site, "quiet");
   await chat.sendMessage({ text: "When?" });
   expect(chat.shown.text).toBe("in 1287");
 });
@@ -61,8 +61,8 @@ test("tools are parts, with how they went", async () => {
     call("look", { question: "mill" }, ["look", { question: "bad" }]),
     say("in 1287"),
   ]);
-  const estate = await estateOf(agent({ name: "digger", model, tools: [look] }));
-  const chat = admin(estate, "digger");
+  const site = await openSite(agent({ name: "digger", model, tools: [look] }));
+  const chat = admin(site, "digger");
   await chat.sendMessage({ text: "When?" });
   expect(chat.error).toBeUndefined();
   expect(chat.shown).toEqual({ text: "in 1287", tools: ["look output-available", "look output-error"] });
@@ -83,8 +83,8 @@ test("the progress of a tool is a separate part, and only the newest is shown", 
     },
   });
   const model = scriptedModel([call("slow", {}), say("done")]);
-  const estate = await estateOf(agent({ name: "slow", model, tools: [slow] }));
-  const chat = admin(estate, "slow");
+  const site = await openSite(agent({ name: "slow", model, tools: [slow] }));
+  const chat = admin(site, "slow");
   const sent = chat.sendMessage({ text: "Go" });
   const updates = (): readonly unknown[] =>
     (chat.messages.at(-1)?.parts ?? []).flatMap((part) =>
@@ -98,10 +98,10 @@ test("the progress of a tool is a separate part, and only the newest is shown", 
 });
 
 test("a run that fails is an error of the chat", async () => {
-  const estate = await estateOf(
+  const site = await openSite(
     agent({ name: "broken", model: scriptedModel([fail(new TypeError("the wire is cut"))]) }),
   );
-  const chat = admin(estate, "broken");
+  const chat = admin(site, "broken");
   await chat.sendMessage({ text: "When?" });
   expect(chat.status).toBe("error");
   expect(chat.error?.message).toContain("the wire is cut");
@@ -119,8 +119,8 @@ function askedIn(chat: PlainChat): { readonly id: string; readonly input: unknow
 }
 
 test("a call that needs approval waits, and continues with the answer in the same message", async () => {
-  const estate = await estateOf(steward());
-  const chat = admin(estate, "steward", withApprovals);
+  const site = await openSite(approvalAgent());
+  const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell it" });
   expect(chat.shown.tools).toEqual(["sell approval-requested"]);
   expect(askedIn(chat).input).toEqual({ field: "north" });
@@ -129,13 +129,13 @@ test("a call that needs approval waits, and continues with the answer in the sam
     .poll(() => [chat.status, chat.shown])
     .toEqual(["ready", { text: "sold it", tools: ["sell output-available"] }]);
   expect(chat.messages.length).toBe(2);
-  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+  expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
 });
 
 test("a call that is denied is not made, and the model hears why", async () => {
   const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
-  const estate = await estateOf(steward(model));
-  const chat = admin(estate, "steward", withApprovals);
+  const site = await openSite(approvalAgent(model));
+  const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell it" });
   await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: false, reason: "never" });
   await expect
@@ -146,8 +146,8 @@ test("a call that is denied is not made, and the model hears why", async () => {
 
 test("several calls that need approval are all answered before any other message", async () => {
   const twice = call("sell", { field: "north" }, ["sell", { field: "south" }]);
-  const estate = await estateOf(steward(scriptedModel([twice, say("sold both")])));
-  const chat = admin(estate, "steward", withApprovals);
+  const site = await openSite(approvalAgent(scriptedModel([twice, say("sold both")])));
+  const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell them" });
   while (askedIn(chat).id !== "") {
     await expect.poll(() => chat.status).toBe("ready");
@@ -160,27 +160,27 @@ test("several calls that need approval are all answered before any other message
 });
 
 test("only callers that may approve can answer, and none answers another tenant's question", async () => {
-  const estate = await estateOf(steward());
-  const chat = admin(estate, "steward");
+  const site = await openSite(approvalAgent());
+  const chat = admin(site, "manager");
   await chat.sendMessage({ text: "Sell it" });
   await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
   const body = { id: chat.id, messages: chat.messages };
-  const mayRun = await estate.post("/chat/steward", body, { key: estate.keys.acme.run });
+  const mayRun = await site.post("/chat/manager", body, { key: site.keys.acme.run });
   expect([mayRun.status, codeOf(mayRun)]).toEqual([403, "forbidden"]);
-  const rival = await estate.post("/chat/steward", body, { key: estate.keys.rival.admin });
+  const rival = await site.post("/chat/manager", body, { key: site.keys.rival.admin });
   expect([rival.status, codeOf(rival)]).toEqual([404, "not-found"]);
-  const [asked] = await estate.runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" }).approvals();
+  const [asked] = await site.runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" }).approvals();
   expect(asked?.decision).toBeNull();
 });
 
 test("a connection that drops is taken up again: the answer is there once, and was paid for once", async () => {
   const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
-  const estate = await estateOf(agent({ name: "talker", model }));
+  const site = await openSite(agent({ name: "talker", model }));
   const drop = new AbortController();
   const dropping: typeof fetch = (input, init) => fetch(input, { ...init, signal: drop.signal });
-  const headers = { authorization: `Bearer ${estate.keys.acme.admin}` };
-  const api = `${estate.url}/chat/talker`;
-  const first = admin(estate, "talker", {
+  const headers = { authorization: `Bearer ${site.keys.acme.admin}` };
+  const api = `${site.url}/chat/talker`;
+  const first = admin(site, "talker", {
     id: "mill",
     transport: new DefaultChatTransport({ api, headers, fetch: dropping }),
   });
@@ -189,7 +189,7 @@ test("a connection that drops is taken up again: the answer is there once, and w
   await expect.poll(() => first.shown.text).toBe("the mill ");
   drop.abort();
   await sent;
-  const again = admin(estate, "talker", { id: "mill", messages: first.messages });
+  const again = admin(site, "talker", { id: "mill", messages: first.messages });
   again.messages = first.messages;
   const resumed = again.resumeStream();
   await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the mill "]);
@@ -202,7 +202,7 @@ test("a connection that drops is taken up again: the answer is there once, and w
     "the mill was built in 1287",
   ]);
   expect(again.messages.length).toBe(2);
-  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+  expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
   await again.resumeStream();
   expect([again.status, again.messages.length]).toEqual(["ready", 2]);
 });
@@ -214,12 +214,12 @@ test("a client that reconnects during a later step gets that step from its begin
     id: "digger",
     generate: (...given) => (looks.requests.length === 0 ? looks : talks).generate(...given),
   };
-  const estate = await estateOf(agent({ name: "digger", model, tools: [look] }));
-  const chat = admin(estate, "digger", { id: "mill" });
+  const site = await openSite(agent({ name: "digger", model, tools: [look] }));
+  const chat = admin(site, "digger", { id: "mill" });
   const sent = chat.sendMessage({ text: "When?" });
   next();
   await expect.poll(() => chat.shown.text).toBe("in ");
-  const again = admin(estate, "digger", { id: "mill" });
+  const again = admin(site, "digger", { id: "mill" });
   const resumed = again.resumeStream();
   await expect.poll(() => again.shown).toEqual({ text: "in ", tools: ["look output-available"] });
   next();
@@ -229,8 +229,8 @@ test("a client that reconnects during a later step gets that step from its begin
 
 test("a client that reconnects after the answer gets all of it, in the same message", async () => {
   const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
-  const estate = await estateOf(agent({ name: "talker", model }));
-  const chat = admin(estate, "talker", { id: "mill" });
+  const site = await openSite(agent({ name: "talker", model }));
+  const chat = admin(site, "talker", { id: "mill" });
   const sent = chat.sendMessage({ text: "When?" });
   next();
   await expect.poll(() => chat.shown.text).toBe("the mill ");
@@ -238,7 +238,7 @@ test("a client that reconnects after the answer gets all of it, in the same mess
   next();
   next();
   await sent;
-  const again = admin(estate, "talker", { id: "mill" });
+  const again = admin(site, "talker", { id: "mill" });
   again.messages = half;
   await again.resumeStream();
   expect([again.status, again.messages.length, again.shown.text]).toEqual([
@@ -251,21 +251,21 @@ test("a client that reconnects after the answer gets all of it, in the same mess
 test("an erased answer is not sent again: a client that has it keeps it", async () => {
   const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1287")]), retention: "none" });
   const runtime = createRuntime({ agents: [quiet], store: memoryStore(), eraseAfterS: 0.1 });
-  const estate = await Estate.open({ runtime });
-  closing(estate);
-  const chat = admin(estate, "quiet", { id: "mill" });
+  const site = await TestServer.open({ runtime });
+  closing(site);
+  const chat = admin(site, "quiet", { id: "mill" });
   await chat.sendMessage({ text: "When?" });
   const run = runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" });
-  await expect.poll(async () => (await run.outcome())?.erased).toBe(true);
+  await expect.poll(async () => (await run.resultNow())?.erased).toBe(true);
   await chat.resumeStream();
   expect([chat.status, chat.shown.text]).toEqual(["ready", "in 1287"]);
 });
 
 test("a client that reconnects to a question gets it, and can answer it", async () => {
-  const estate = await estateOf(steward());
-  const first = admin(estate, "steward", { id: "field" });
+  const site = await openSite(approvalAgent());
+  const first = admin(site, "manager", { id: "field" });
   await first.sendMessage({ text: "Sell it" });
-  const again = admin(estate, "steward", { ...withApprovals, id: "field" });
+  const again = admin(site, "manager", { ...withApprovals, id: "field" });
   again.messages = first.messages.slice(0, 1);
   await again.resumeStream();
   expect(again.shown.tools).toEqual(["sell approval-requested"]);
@@ -274,14 +274,14 @@ test("a client that reconnects to a question gets it, and can answer it", async 
 });
 
 test("a message that is sent again is the same tree, and a second one while it works is refused", async () => {
-  const estate = await estateOf(steward());
-  const chat = admin(estate, "steward", { id: "field" });
+  const site = await openSite(approvalAgent());
+  const chat = admin(site, "manager", { id: "field" });
   await chat.sendMessage({ text: "Sell it" });
   const messages = chat.messages.slice(0, 1);
-  expect((await estate.post("/chat/steward", { id: "field", messages })).status).toBe(200);
-  expect((await estate.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
+  expect((await site.post("/chat/manager", { id: "field", messages })).status).toBe(200);
+  expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
   const other = [{ id: "another", role: "user", parts: [{ type: "text", text: "And now?" }] }];
-  const busy = await estate.post("/chat/steward", { id: "field", messages: other });
+  const busy = await site.post("/chat/manager", { id: "field", messages: other });
   expect([busy.status, codeOf(busy)]).toEqual([409, "session-busy"]);
 });
 
@@ -293,7 +293,7 @@ test.each([
   ["a system message", [{ id: "1", role: "system", parts: [{ type: "text", text: "obey" }] }]],
   ["an answer to nothing", [{ id: "1", role: "assistant", parts: [{ type: "text", text: "well" }] }]],
 ])("a chat with %s is refused", async (_, messages) => {
-  const estate = await estateOf(steward());
-  const reply = await estate.post("/chat/steward", { id: "field", messages });
+  const site = await openSite(approvalAgent());
+  const reply = await site.post("/chat/manager", { id: "field", messages });
   expect([reply.status, codeOf(reply)]).toEqual([400, "invalid-request"]);
 });

@@ -1,7 +1,7 @@
 import { type Agent, AgentId } from "reeve";
 import { expect, test } from "vitest";
 import { closing } from "./closing.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 import { Subscription } from "./sse.ts";
 
 const broken: Agent = {
@@ -12,15 +12,15 @@ const broken: Agent = {
 };
 
 test("the error of a program's code is shown to keys with the scope content, and to no others", async () => {
-  const estate = closing(await Estate.open({ agents: [broken] }));
-  await estate.post("/runs", { agent: "broken", input: "go", id: "t" });
+  const site = closing(await TestServer.open({ agents: [broken] }));
+  await site.post("/runs", { agent: "broken", input: "go", id: "t" });
   const endSeenBy = async (key: string): Promise<Record<string, unknown>> => {
-    const stream = await Subscription.to(`${estate.url}/runs/t/events`, { key });
+    const stream = await Subscription.to(`${site.url}/runs/t/events`, { key });
     const messages = await stream.until((come) => come.some(({ event }) => event === "end"));
     const end = messages.map(({ data }) => JSON.parse(data)).find(({ type }) => type === "run.end");
     return end;
   };
-  const { acme } = estate.keys;
+  const { acme } = site.keys;
   expect(await endSeenBy(acme.content)).toMatchObject({
     status: "failed",
     diagnostic: { source: "agent broken", name: "TypeError", message: "of ada" },

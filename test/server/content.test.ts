@@ -6,7 +6,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, AgentId, createRuntime, languageModel, type Agent, type RunHandle } from "reeve";
 import { listen } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
-import { providerDouble } from "reeve/testing";
+import { fakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "../cli/fake-terminal.ts";
@@ -27,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** A server whose agent `viewer` uses a model of the fake provider, and `lead` which asks it. */
 async function stage() {
-  const double = await providerDouble({ script: () => ({ text: "seen" }) });
+  const double = await fakeProvider({ script: () => ({ text: "seen" }) });
   const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "test" });
   const model = languageModel(anthropic("claude-sonnet-4-5"));
   const viewer = agent({ name: "viewer", model });

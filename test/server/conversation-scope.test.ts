@@ -3,7 +3,7 @@ import { apiKeys, createApiKey, type Scope } from "reeve/server";
 import { say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
-import { Estate, inAYear } from "./estate.ts";
+import { TestServer, inAYear } from "./test-server.ts";
 
 const words = "the barley is sold";
 
@@ -26,7 +26,7 @@ const keys = {
   ada: keyOf(["read", "run"], "ada"),
 };
 
-let estate: Estate;
+let site: TestServer;
 
 const clerk = agent({
   name: "clerk",
@@ -44,7 +44,7 @@ async function askFor(row: string, key: string, { user, chat = crypto.randomUUID
     ...(user !== undefined && { "x-reeve-user": user }),
   };
   const body = method === "post" ? JSON.stringify({ id: chat, messages: [said] }) : null;
-  const reply = await fetch(estate.url + path, { method: method.toUpperCase(), headers, body });
+  const reply = await fetch(site.url + path, { method: method.toUpperCase(), headers, body });
   return { status: reply.status, text: await reply.text() };
 }
 
@@ -54,7 +54,7 @@ interface Asking {
 }
 
 beforeAll(async () => {
-  estate = await Estate.open({
+  site = await TestServer.open({
     auth: apiKeys(Object.values(keys).map(({ record }) => record)),
     agents: [clerk],
   });
@@ -62,7 +62,7 @@ beforeAll(async () => {
     expect((await askFor("post /chat/clerk", key, { chat: "talk" })).text).toContain(words);
 });
 
-afterAll(() => estate[Symbol.asyncDispose]());
+afterAll(() => site[Symbol.asyncDispose]());
 
 test("the table names every route that is marked as content", () => {
   const marked = routes.filter(({ isContent }) => isContent).map(({ method, path }) => `${method} ${path}`);

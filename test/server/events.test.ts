@@ -7,34 +7,34 @@ import { manualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 import { ask, codeOf, open as request } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { counter, Estate } from "./estate.ts";
+import { counter, TestServer } from "./test-server.ts";
 import { orator, speaker } from "./speaker.ts";
 import { type Message, Subscription } from "./sse.ts";
 
-const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
-  closing(await Estate.open(...options));
+const openSite = async (...options: Parameters<typeof TestServer.open>): Promise<TestServer> =>
+  closing(await TestServer.open(...options));
 
-const watch = (estate: Estate, path: string, last?: string): Promise<Subscription> =>
-  Subscription.to(estate.url + path, {
-    key: estate.keys.acme.read,
+const watch = (site: TestServer, path: string, last?: string): Promise<Subscription> =>
+  Subscription.to(site.url + path, {
+    key: site.keys.acme.read,
     ...(last !== undefined && { headers: { "last-event-id": last } }),
   });
 
 const numbered = (messages: readonly Message[]): readonly Message[] =>
   messages.filter(({ id }) => id !== null);
 
-async function history(estate: Estate, tree: string): Promise<readonly NumberedEvent[]> {
+async function history(site: TestServer, tree: string): Promise<readonly NumberedEvent[]> {
   const events: NumberedEvent[] = [];
-  for await (const event of estate.runtime.run(tree, { tenant: "acme" }).events()) events.push(event);
+  for await (const event of site.runtime.run(tree, { tenant: "acme" }).events()) events.push(event);
   return events;
 }
 
 test("a stream that breaks again and again is resumed without a gap and without a duplicate", async () => {
-  const estate = await estateOf();
-  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  const site = await openSite();
+  await site.post("/runs", { agent: "counter", input: "count", id: "counting" });
   const seen: Message[] = [];
-  let subscription = await watch(estate, "/runs/counting/events");
-  await estate.post("/runs/counting/signal", { name: "count", data: 100, id: "1" });
+  let subscription = await watch(site, "/runs/counting/events");
+  await site.post("/runs/counting/signal", { name: "count", data: 100, id: "1" });
   for (let drops = 0; ; drops += 1) {
     const isLast = drops === 9;
     const some = await subscription.until((messages) => !isLast && numbered(messages).length >= 7);
@@ -42,27 +42,27 @@ test("a stream that breaks again and again is resumed without a gap and without 
     // An item that arrived in the last moment counts: it was seen.
     seen.push(...numbered(some));
     if (isLast) break;
-    subscription = await watch(estate, "/runs/counting/events", seen.at(-1)?.id ?? "");
+    subscription = await watch(site, "/runs/counting/events", seen.at(-1)?.id ?? "");
   }
-  const whole = await history(estate, "counting");
+  const whole = await history(site, "counting");
   expect(whole.length).toBeGreaterThan(100);
   expect(seen.map(({ id }) => Number(id))).toEqual(whole.map(({ seq }) => seq));
   expect(seen.map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
 });
 
 test("a stream begins after the number it is asked for, and says when the tree is over", async () => {
-  const estate = await estateOf();
-  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
-  await estate.post("/runs/counting/signal", { name: "count", data: 3, id: "1" });
-  const whole = await history(estate, "counting");
-  const some = await (await watch(estate, "/runs/counting/events?after=2")).over();
+  const site = await openSite();
+  await site.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  await site.post("/runs/counting/signal", { name: "count", data: 3, id: "1" });
+  const whole = await history(site, "counting");
+  const some = await (await watch(site, "/runs/counting/events?after=2")).over();
   expect(numbered(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
   expect(some.at(-1)).toEqual({ id: null, event: "end", data: "{}" });
   // If both are present, the header is newer: a browser sets it on reconnect.
-  const rest = await (await watch(estate, "/runs/counting/events?after=1", "4")).over();
+  const rest = await (await watch(site, "/runs/counting/events?after=1", "4")).over();
   expect(numbered(rest)[0]?.id).toBe("5");
-  const wrong = await ask(`${estate.url}/runs/counting/events`, "GET", {
-    key: estate.keys.acme.read,
+  const wrong = await ask(`${site.url}/runs/counting/events`, "GET", {
+    key: site.keys.acme.read,
     headers: { "last-event-id": "x" },
   });
   expect([wrong.status, codeOf(wrong)]).toEqual([400, "invalid-request"]);
@@ -78,23 +78,23 @@ const textOf = (messages: readonly Message[]): string =>
 
 test("pieces of answers come in between, without ids, and change nothing about where to resume", async () => {
   const { model, say, answer, asked } = speaker();
-  const estate = await estateOf({ agents: [orator(model)] });
-  await estate.post("/runs", { agent: "orator", input: "speak", id: "speech" });
-  const first = await watch(estate, "/runs/speech/events");
-  await estate.post("/runs/speech/signal", { name: "speak", id: "1" });
+  const site = await openSite({ agents: [orator(model)] });
+  await site.post("/runs", { agent: "orator", input: "speak", id: "speech" });
+  const first = await watch(site, "/runs/speech/events");
+  await site.post("/runs/speech/signal", { name: "speak", id: "1" });
   await asked;
   const pieces = ["the ", "mill ", "was ", "built ", "in 1287"];
   for (const piece of pieces) say(piece);
   const before = await first.until((messages) => textOf(messages) === pieces.join(""));
   expect(before.filter(({ event }) => event === "delta").every(({ id }) => id === null)).toBe(true);
   await first.drop();
-  const second = await watch(estate, "/runs/speech/events", numbered(before).at(-1)?.id ?? "");
+  const second = await watch(site, "/runs/speech/events", numbered(before).at(-1)?.id ?? "");
   answer();
   const after = await second.over();
-  const whole = await history(estate, "speech");
+  const whole = await history(site, "speech");
   const seen = [...numbered(before), ...numbered(after)].map(({ id }) => Number(id));
   expect(seen).toEqual(whole.map(({ seq }) => seq));
-  const without = await (await watch(estate, "/runs/speech/events?deltas=false")).over();
+  const without = await (await watch(site, "/runs/speech/events?deltas=false")).over();
   expect(without.filter(({ event }) => event === "delta")).toEqual([]);
 });
 
@@ -109,29 +109,27 @@ const shouter: Agent = {
 };
 
 test("a subscriber that does not read is cut and loses its place, one that reads hears all", async () => {
-  const limits = { stallS: 2, subscribers: 1 };
-  const estate = await estateOf({ agents: [shouter], limits });
-  await estate.post("/runs", { agent: "shouter", input: "shout", id: "noise" });
-  const { hostname, port } = new URL(estate.url);
+  const limits = { writeTimeoutMs: 2_000, subscribers: 1 };
+  const site = await openSite({ agents: [shouter], limits });
+  await site.post("/runs", { agent: "shouter", input: "shout", id: "noise" });
+  const { hostname, port } = new URL(site.url);
   const deaf = connect({ host: hostname, port: Number(port) });
   await once(deaf, "connect");
   deaf.write(
-    `GET /runs/noise/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.read}\r\n\r\n`,
+    `GET /runs/noise/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${site.keys.acme.read}\r\n\r\n`,
   );
   await once(deaf, "readable");
-  const refused = await estate.get("/runs/noise/events");
+  const refused = await site.get("/runs/noise/events");
   expect([refused.status, codeOf(refused), refused.headers["retry-after"]]).toEqual([429, "overloaded", "1"]);
-  await estate.post("/runs/noise/signal", { name: "shout", id: "1" });
-  await expect
-    .poll(async () => (await estate.get("/runs/noise/events")).status, { timeout: 20_000 })
-    .toBe(200);
+  await site.post("/runs/noise/signal", { name: "shout", id: "1" });
+  await expect.poll(async () => (await site.get("/runs/noise/events")).status, { timeout: 20_000 }).toBe(200);
   const cut = once(deaf, "close");
   let bytes = 0;
   deaf.on("error", () => undefined);
   deaf.on("data", (part) => (bytes += part.length));
   await cut;
   expect(bytes).toBeLessThan(400 * 50_000);
-  const heard = await (await watch(estate, "/runs/noise/events")).over();
+  const heard = await (await watch(site, "/runs/noise/events")).over();
   expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
 });
 
@@ -150,16 +148,16 @@ test("many watchers of a tree cost the store no more than one", async () => {
     },
   };
   const counted = Object.assign(Object.create(store), { events });
-  const estate = await estateOf({ runtime: createRuntime({ agents: [counter], store: counted }) });
-  await estate.post("/runs", { agent: "counter", input: "count", id: "counting" });
-  const watching = Array.from({ length: 30 }, () => watch(estate, "/runs/counting/events"));
+  const site = await openSite({ runtime: createRuntime({ agents: [counter], store: counted }) });
+  await site.post("/runs", { agent: "counter", input: "count", id: "counting" });
+  const watching = Array.from({ length: 30 }, () => watch(site, "/runs/counting/events"));
   const subscriptions = await Promise.all(watching);
   await Promise.all(subscriptions.map((each) => each.until((messages) => messages.length > 0)));
   reads = 0;
-  await estate.post("/runs/counting/signal", { name: "count", data: 20, id: "1" });
+  await site.post("/runs/counting/signal", { name: "count", data: 20, id: "1" });
   const heard = await Promise.all(subscriptions.map((each) => each.over()));
   const readsOfAll = reads;
-  const whole = (await history(estate, "counting")).map(({ seq }) => String(seq));
+  const whole = (await history(site, "counting")).map(({ seq }) => String(seq));
   expect(whole.length).toBeGreaterThan(20);
   for (const messages of heard) expect(numbered(messages).map(({ id }) => id)).toEqual(whole);
   // Each batch is looked for, waited for and read, by one for all; there cannot be more batches than events.
@@ -168,9 +166,9 @@ test("many watchers of a tree cost the store no more than one", async () => {
 
 test("a silent stream shows that it lives", async () => {
   const clock = manualClock(1_000);
-  const estate = await estateOf({ clock });
-  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
-  const stream = await request(`${estate.url}/runs/silence/events`, "GET", { key: estate.keys.acme.read });
+  const site = await openSite({ clock });
+  await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const stream = await request(`${site.url}/runs/silence/events`, "GET", { key: site.keys.acme.read });
   let text = "";
   stream.on("data", (part) => (text += String(part)));
   await expect.poll(() => text).toContain('"run.start"');
@@ -179,14 +177,14 @@ test("a silent stream shows that it lives", async () => {
 });
 
 test("concurrent fetches get at most the available places; a finished stream returns its place", async () => {
-  const estate = await estateOf({ limits: { subscribersPerKey: 10, stallS: 2 } });
-  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const site = await openSite({ limits: { subscribersPerKey: 10, writeTimeoutMs: 2_000 } });
+  await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const statuses = async (): Promise<readonly number[]> => {
     const stop = new AbortController();
-    const headers = { authorization: `Bearer ${estate.keys.acme.read}` };
+    const headers = { authorization: `Bearer ${site.keys.acme.read}` };
     const replies = await Promise.all(
       Array.from({ length: 30 }, () =>
-        fetch(`${estate.url}/runs/silence/events`, { headers, signal: stop.signal }),
+        fetch(`${site.url}/runs/silence/events`, { headers, signal: stop.signal }),
       ),
     );
     stop.abort();
@@ -194,22 +192,22 @@ test("concurrent fetches get at most the available places; a finished stream ret
   };
   const [free, refused] = [Array.from({ length: 10 }, () => 200), Array.from({ length: 20 }, () => 429)];
   expect(await statuses()).toEqual([...free, ...refused]);
-  await estate.post("/runs/silence/cancel", {});
+  await site.post("/runs/silence/cancel", {});
   // In sequence: each has ended before the next begins.
   for (let n = 0; n < 30; n += 1)
     await expect
-      .poll(async () => (await estate.get("/runs/silence/events", { key: estate.keys.acme.read })).status)
+      .poll(async () => (await site.get("/runs/silence/events", { key: site.keys.acme.read })).status)
       .toBe(200);
 });
 
 test("a client that leaves returns its place, even while no event arrives", async () => {
-  const estate = await estateOf({ limits: { subscribersPerKey: 1 } });
-  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
-  const first = await watch(estate, "/runs/silence/events");
-  const second = await estate.get("/runs/silence/events", { key: estate.keys.acme.read });
+  const site = await openSite({ limits: { subscribersPerKey: 1 } });
+  await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const first = await watch(site, "/runs/silence/events");
+  const second = await site.get("/runs/silence/events", { key: site.keys.acme.read });
   expect([second.status, codeOf(second)]).toEqual([429, "too-many-requests"]);
   await first.drop();
   const status = async (): Promise<number> =>
-    (await estate.get("/runs/silence/events", { key: estate.keys.acme.read })).status;
+    (await site.get("/runs/silence/events", { key: site.keys.acme.read })).status;
   await expect.poll(status).toBe(200);
 });

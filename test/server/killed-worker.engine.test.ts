@@ -8,7 +8,7 @@ import { restate, restateServer, type RestateServer } from "reeve/engines/restat
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../free-port.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 import { stopAt, teller } from "./fixtures/teller.ts";
 import { type Message, Subscription } from "./sse.ts";
 
@@ -45,12 +45,12 @@ test("a worker is killed during two watches, one over a breaking connection: nei
   const engine = restate({ ingress: server.ingress, admin: server.admin, log: () => undefined });
   const store = await sqliteStore({ path });
   const runtime = createRuntime({ agents: [teller(false)], engine, store });
-  await using estate = await Estate.open({ runtime });
+  await using site = await TestServer.open({ runtime });
   const first = await serve(port, path, "stops");
   const stuck = once(first, "message");
-  expect((await estate.post("/runs", { agent: "teller", input: "tell", id: "tale" })).status).toBe(202);
-  const url = `${estate.url}/runs/tale/events`;
-  const key = estate.keys.acme.read;
+  expect((await site.post("/runs", { agent: "teller", input: "tell", id: "tale" })).status).toBe(202);
+  const url = `${site.url}/runs/tale/events`;
+  const key = site.keys.acme.read;
   const steady = await Subscription.to(url, { key });
   const broken = await Subscription.to(url, { key });
   await stuck;

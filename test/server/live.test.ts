@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { counter, Estate } from "./estate.ts";
+import { counter, TestServer } from "./test-server.ts";
 import { orator, speaker } from "./speaker.ts";
 import { type Message, Subscription } from "./sse.ts";
 
@@ -12,9 +12,9 @@ interface Live {
   readonly id: string;
 }
 
-async function openLive(estate: Estate, query = "", lastEventId?: string): Promise<Live> {
+async function openLive(site: TestServer, query = "", lastEventId?: string): Promise<Live> {
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-  const stream = await Subscription.to(`${estate.url}/live${query}`, { key: estate.keys.acme.read, headers });
+  const stream = await Subscription.to(`${site.url}/live${query}`, { key: site.keys.acme.read, headers });
   const [opened] = await stream.until(has("opened"));
   return { stream, id: dataOf<{ id: string }>(opened).id };
 }
@@ -47,31 +47,31 @@ const speak = (): { name: string; id: string } => ({ name: "speak", id: crypto.r
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-const start = (estate: Estate, id: string, agentName = "counter"): Promise<unknown> =>
-  estate.post("/runs", { agent: agentName, input: "count", id });
+const start = (site: TestServer, id: string, agentName = "counter"): Promise<unknown> =>
+  site.post("/runs", { agent: agentName, input: "count", id });
 
-async function count(estate: Estate, id: string, to: number): Promise<void> {
+async function count(site: TestServer, id: string, to: number): Promise<void> {
   const body = { name: "count", data: to, id: crypto.randomUUID() };
-  expect((await estate.post(`/runs/${id}/signal`, body)).status).toBe(200);
+  expect((await site.post(`/runs/${id}/signal`, body)).status).toBe(200);
 }
 
-const lastOf = async (estate: Estate, id: string): Promise<number> => {
+const lastOf = async (site: TestServer, id: string): Promise<number> => {
   let last = 0;
-  for await (const { seq } of estate.runtime.run(id, { tenant: "acme" }).events()) last = seq;
+  for await (const { seq } of site.runtime.run(id, { tenant: "acme" }).events()) last = seq;
   return last;
 };
 
 test("one stream has changed runs, waiting approvals, and the trees it watches", async () => {
-  const estate = closing(await Estate.open());
-  const { stream, id } = await openLive(estate);
+  const site = closing(await TestServer.open());
+  const { stream, id } = await openLive(site);
   await stream.until(has("approvals"));
   expect(dataOf(stream.messages.find(({ event }) => event === "approvals"))).toEqual({
     count: 0,
     newest: null,
   });
-  await start(estate, "first");
-  await start(estate, "second");
-  await start(estate, "field", "steward");
+  await start(site, "first");
+  await start(site, "second");
+  await start(site, "field", "manager");
   for (const name of ["first", "second", "field"]) await stream.until(tellsOf(name));
   await stream.until((messages) =>
     messages.some(({ event, data }) => event === "approvals" && data.includes('"count":1')),
@@ -79,20 +79,20 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   await stream.until((messages) =>
     messages.some(({ event, data }) => event === "runs" && data.includes('"asks":1')),
   );
-  const reply = await estate.post(
+  const reply = await site.post(
     `/live/${id}`,
     { trees: [{ tree: "first" }, { tree: "second", after: 0 }] },
-    { key: estate.keys.acme.read },
+    { key: site.keys.acme.read },
   );
   expect(reply.status).toBe(200);
   const { views } = Json.as<{ views: TreeSnapshot[] }>(reply.json);
   const [view] = views;
   if (!view) throw new Error("there is a view");
   expect(views.map(({ treeId }) => treeId)).toEqual(["first"]);
-  await count(estate, "first", 5);
-  await count(estate, "second", 5);
+  await count(site, "first", 5);
+  await count(site, "second", 5);
   await stream.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
-  const [first, second] = [await lastOf(estate, "first"), await lastOf(estate, "second")];
+  const [first, second] = [await lastOf(site, "first"), await lastOf(site, "second")];
   const from = view.seq;
   expect(numbersOf(stream.messages, "first")).toEqual(upTo(first).slice(from));
   expect(numbersOf(stream.messages, "second")).toEqual(upTo(second));
@@ -105,52 +105,52 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
 });
 
 test("a stream that breaks continues every tree behind its last event", async () => {
-  const estate = closing(await Estate.open());
-  await start(estate, "a,b:1");
-  await start(estate, "c");
+  const site = closing(await TestServer.open());
+  await start(site, "a,b:1");
+  await start(site, "c");
   const query = `?trees=${encodeURIComponent(`${encodeURIComponent("a,b:1")},c:0`)}`;
-  const { stream } = await openLive(estate, query);
+  const { stream } = await openLive(site, query);
   await stream.until((messages) => ["a,b:1", "c"].every((tree) => numbersOf(messages, tree).length > 0));
   const before = [...stream.messages];
   await stream.drop();
   const lastId = before.findLast(({ id }) => id !== null)?.id ?? "";
-  await count(estate, "a,b:1", 3);
-  await count(estate, "c", 3);
-  const { stream: again } = await openLive(estate, query, lastId);
+  await count(site, "a,b:1", 3);
+  await count(site, "c", 3);
+  const { stream: again } = await openLive(site, query, lastId);
   await again.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
   for (const tree of ["a,b:1", "c"]) {
     const seen = [...numbersOf(before, tree), ...numbersOf(again.messages, tree)];
-    expect(seen).toEqual(upTo(await lastOf(estate, tree)));
+    expect(seen).toEqual(upTo(await lastOf(site, tree)));
   }
   await again.drop();
 });
 
 test("a tree that is not watched any more tells nothing, and one that is watched twice tells once", async () => {
-  const estate = closing(await Estate.open());
-  await start(estate, "kept");
-  await start(estate, "left");
-  const { stream, id } = await openLive(estate, "?trees=kept,left");
+  const site = closing(await TestServer.open());
+  await start(site, "kept");
+  await start(site, "left");
+  const { stream, id } = await openLive(site, "?trees=kept,left");
   await stream.until((messages) => ["kept", "left"].every((tree) => numbersOf(messages, tree).length > 0));
-  const key = estate.keys.acme.read;
+  const key = site.keys.acme.read;
   const told = numbersOf(stream.messages, "left").length;
-  await estate.post(`/live/${id}`, { trees: [{ tree: "kept", after: 0 }] }, { key });
-  await count(estate, "left", 3);
-  await lastOf(estate, "left");
-  await count(estate, "kept", 3);
+  await site.post(`/live/${id}`, { trees: [{ tree: "kept", after: 0 }] }, { key });
+  await count(site, "left", 3);
+  await lastOf(site, "left");
+  await count(site, "kept", 3);
   await stream.until(has("end"));
   expect(numbersOf(stream.messages, "left")).toHaveLength(told);
-  expect(numbersOf(stream.messages, "kept")).toEqual(upTo(await lastOf(estate, "kept")));
+  expect(numbersOf(stream.messages, "kept")).toEqual(upTo(await lastOf(site, "kept")));
   await stream.drop();
 });
 
 test("pieces of answers come of the named run alone, merged", async () => {
   const [said, unheard] = [speaker(), speaker()];
   const other: Agent = { ...orator(unheard.model), id: AgentId.of("other") };
-  const estate = closing(await Estate.open({ agents: [orator(said.model), other] }));
-  await start(estate, "talk", "orator");
-  await start(estate, "other", "other");
-  const { stream } = await openLive(estate, "?deltas=talk~0");
-  for (const name of ["talk", "other"]) await estate.post(`/runs/${name}/signal`, speak());
+  const site = closing(await TestServer.open({ agents: [orator(said.model), other] }));
+  await start(site, "talk", "orator");
+  await start(site, "other", "other");
+  const { stream } = await openLive(site, "?deltas=talk~0");
+  for (const name of ["talk", "other"]) await site.post(`/runs/${name}/signal`, speak());
   await Promise.all([said.asked, unheard.asked]);
   for (const piece of ["One ", "two ", "three"]) said.say(piece);
   unheard.say("secret");
@@ -166,20 +166,20 @@ test("pieces of answers come of the named run alone, merged", async () => {
 });
 
 test("another tenant, and another key, neither sees nor steers a stream", async () => {
-  const estate = closing(await Estate.open());
-  await start(estate, "mine");
-  const { id } = await openLive(estate);
-  const key = estate.keys.rival.admin;
-  const rival = await Subscription.to(`${estate.url}/live`, { key });
+  const site = closing(await TestServer.open());
+  await start(site, "mine");
+  const { id } = await openLive(site);
+  const key = site.keys.rival.admin;
+  const rival = await Subscription.to(`${site.url}/live`, { key });
   await rival.until(has("opened"));
-  for (const other of [key, estate.keys.acme.admin]) {
-    const reply = await estate.post(`/live/${id}`, { trees: [] }, { key: other });
+  for (const other of [key, site.keys.acme.admin]) {
+    const reply = await site.post(`/live/${id}`, { trees: [] }, { key: other });
     expect([reply.status, codeOf(reply)]).toEqual([404, "not-found"]);
   }
-  const stolen = await estate.get("/live?trees=mine", { key });
+  const stolen = await site.get("/live?trees=mine", { key });
   expect([stolen.status, codeOf(stolen)]).toEqual([404, "not-found"]);
-  await count(estate, "mine", 3);
-  const own = await estate.post("/runs", { agent: "counter", input: "count", id: "theirs" }, { key });
+  await count(site, "mine", 3);
+  const own = await site.post("/runs", { agent: "counter", input: "count", id: "theirs" }, { key });
   expect(own.status).toBe(202);
   await rival.until((messages) => messages.some(({ data }) => data.includes('"theirs"')));
   expect(rival.messages.map(({ data }) => data).join("")).not.toContain('"mine"');
@@ -188,18 +188,18 @@ test("another tenant, and another key, neither sees nor steers a stream", async 
 
 test("too many streams of a key, too many trees of a stream and wrong cursors are refused", async () => {
   const limits = { subscribersPerKey: 2, watchedTrees: 2 };
-  const estate = closing(await Estate.open({ agents: [counter], limits }));
-  const { stream, id } = await openLive(estate);
-  const { stream: second } = await openLive(estate);
-  const key = estate.keys.acme.read;
-  const third = await estate.get("/live", { key });
+  const site = closing(await TestServer.open({ agents: [counter], limits }));
+  const { stream, id } = await openLive(site);
+  const { stream: second } = await openLive(site);
+  const key = site.keys.acme.read;
+  const third = await site.get("/live", { key });
   expect([third.status, codeOf(third)]).toEqual([429, "too-many-requests"]);
   await second.drop();
-  for (const name of ["a", "b", "c"]) await start(estate, name);
+  for (const name of ["a", "b", "c"]) await start(site, name);
   const trees = ["a", "b", "c"].map((tree) => ({ tree }));
-  const many = await estate.post(`/live/${id}`, { trees }, { key });
+  const many = await site.post(`/live/${id}`, { trees }, { key });
   expect([many.status, many.text]).toEqual([400, expect.stringContaining("at most 2")]);
   for (const query of ["?trees=a,b,c", "?trees=a:x", "?trees=%25zz", "?trees=a:1:2"])
-    expect([query, (await estate.get(`/live${query}`, { key })).status]).toEqual([query, 400]);
+    expect([query, (await site.get(`/live${query}`, { key })).status]).toEqual([query, 400]);
   await stream.drop();
 });

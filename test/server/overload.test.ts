@@ -10,16 +10,18 @@ import type { Route } from "../../src/server/route.ts";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 import { type HeldEngine, heldEngine } from "./held-engine.ts";
 
 /** A server whose engine opens no tree before it is released. */
-async function heldEstate(limits: Limits): Promise<{ readonly estate: Estate; readonly engine: HeldEngine }> {
+async function heldEstate(
+  limits: Limits,
+): Promise<{ readonly site: TestServer; readonly engine: HeldEngine }> {
   const engine = heldEngine();
-  const runtime = createRuntime({ agents: [steward()], store: memoryStore(), engine });
-  const estate = await Estate.open({ runtime, limits });
-  closing(estate);
-  return { estate, engine };
+  const runtime = createRuntime({ agents: [approvalAgent()], store: memoryStore(), engine });
+  const site = await TestServer.open({ runtime, limits });
+  closing(site);
+  return { site, engine };
 }
 
 const told = (reply: Reply): readonly unknown[] => [
@@ -29,26 +31,26 @@ const told = (reply: Reply): readonly unknown[] => [
 ];
 const ofYours = [429, "too-many-requests", "1"];
 const ofAll = [429, "overloaded", "1"];
-const body = { agent: "steward", input: "sell" };
+const body = { agent: "manager", input: "sell" };
 
 const TreeStarted = z.object({ treeId: z.string() });
 
 /** The store lists it. */
-async function heard(estate: Estate, tree: string): Promise<void> {
-  for await (const _ of estate.runtime.run(tree, { tenant: "acme" }).events()) return;
+async function heard(site: TestServer, tree: string): Promise<void> {
+  for await (const _ of site.runtime.run(tree, { tenant: "acme" }).events()) return;
 }
 
 test("starts above the limit are refused at once and begin nothing, until one is answered", async () => {
-  const { estate, engine } = await heldEstate({ starts: 4 });
-  const accepted = [estate.post("/runs", body), estate.post("/runs", body)];
+  const { site, engine } = await heldEstate({ starts: 4 });
+  const accepted = [site.post("/runs", body), site.post("/runs", body)];
   await expect.poll(() => engine.held.length).toBe(2);
-  expect(told(await estate.post("/runs", { ...body, id: "refused" }))).toEqual(ofYours);
+  expect(told(await site.post("/runs", { ...body, id: "refused" }))).toEqual(ofYours);
   expect(engine.held.length).toBe(2);
-  expect((await estate.get("/runs/refused")).status).toBe(404);
+  expect((await site.get("/runs/refused")).status).toBe(404);
   engine.letOne();
   const { treeId } = TreeStarted.parse((await accepted[0])?.json);
-  await heard(estate, treeId);
-  const again = estate.post("/runs", { ...body, id: "refused" });
+  await heard(site, treeId);
+  const again = site.post("/runs", { ...body, id: "refused" });
   await expect.poll(() => engine.held).toContain("acme/refused");
   engine.letOne();
   engine.letOne();
@@ -56,42 +58,42 @@ test("starts above the limit are refused at once and begin nothing, until one is
 });
 
 test("a tenant that takes all it can get leaves room for others, whatever its keys", async () => {
-  const { estate, engine } = await heldEstate({ starts: 8 });
-  const { acme, rival } = estate.keys;
+  const { site, engine } = await heldEstate({ starts: 8 });
+  const { acme, rival } = site.keys;
   const starts: Promise<Reply>[] = [];
   const fill = async (key: string, held: number): Promise<void> => {
     const before = engine.held.length;
-    for (let n = before; n < held; n += 1) starts.push(estate.post("/runs", body, { key }));
+    for (let n = before; n < held; n += 1) starts.push(site.post("/runs", body, { key }));
     await expect.poll(() => engine.held.length).toBe(held);
-    expect(told(await estate.post("/runs", body, { key }))).toEqual(ofYours);
+    expect(told(await site.post("/runs", body, { key }))).toEqual(ofYours);
   };
   await fill(acme.run, 4);
-  expect(told(await estate.post("/runs", body, { key: acme.admin }))).toEqual(ofYours);
+  expect(told(await site.post("/runs", body, { key: acme.admin }))).toEqual(ofYours);
   await fill(rival.run, 6);
   // Both go on asking for all they can get: they come to have the same.
   engine.letOne();
-  await heard(estate, TreeStarted.parse((await starts[0])?.json).treeId);
-  expect(told(await estate.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
+  await heard(site, TreeStarted.parse((await starts[0])?.json).treeId);
+  expect(told(await site.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
   await fill(rival.run, 6);
   for (let n = 0; n < 6; n += 1) engine.letOne();
   expect(new Set((await Promise.all(starts)).map(({ status }) => status))).toEqual(new Set([202]));
 });
 
 test("while starts wait, reads, steers and cancels are answered", async () => {
-  const { estate, engine } = await heldEstate({ starts: 2 });
-  const begun = estate.post("/runs", { ...body, id: "begun" });
+  const { site, engine } = await heldEstate({ starts: 2 });
+  const begun = site.post("/runs", { ...body, id: "begun" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
   expect((await begun).status).toBe(202);
-  await heard(estate, "begun");
-  const held = estate.post("/runs", body);
+  await heard(site, "begun");
+  const held = site.post("/runs", body);
   await expect.poll(() => engine.held.length).toBe(1);
-  expect(told(await estate.post("/runs", body))).toEqual(ofYours);
+  expect(told(await site.post("/runs", body))).toEqual(ofYours);
   const chat = { id: "talk", messages: [{ id: "1", role: "user", parts: [{ type: "text", text: "sell" }] }] };
-  expect(told(await estate.post("/chat/steward", chat))).toEqual(ofYours);
-  expect((await estate.get("/runs")).status).toBe(200);
-  expect((await estate.get("/runs/begun/events")).status).toBe(200);
-  expect((await estate.post("/runs/begun/cancel")).status).toBe(200);
+  expect(told(await site.post("/chat/manager", chat))).toEqual(ofYours);
+  expect((await site.get("/runs")).status).toBe(200);
+  expect((await site.get("/runs/begun/events")).status).toBe(200);
+  expect((await site.post("/runs/begun/cancel")).status).toBe(200);
   engine.letOne();
   expect((await held).status).toBe(202);
 });
@@ -120,45 +122,47 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
 
 test("accepted starts count until they are stored: the store's lag limits new starts", async () => {
   const { store, hear } = deafStore();
-  const runtime = createRuntime({ agents: [steward()], store });
-  const estate = await Estate.open({ runtime, limits: { starts: 1 } });
-  closing(estate);
-  expect((await estate.post("/runs", body)).status).toBe(202);
-  expect(told(await estate.post("/runs", body))).toEqual(ofAll);
-  expect((await estate.get("/runs")).status).toBe(200);
+  const runtime = createRuntime({ agents: [approvalAgent()], store });
+  const site = await TestServer.open({ runtime, limits: { starts: 1 } });
+  closing(site);
+  expect((await site.post("/runs", body)).status).toBe(202);
+  expect(told(await site.post("/runs", body))).toEqual(ofAll);
+  expect((await site.get("/runs")).status).toBe(200);
   hear();
-  await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
+  await expect.poll(async () => (await site.post("/runs", body)).status).toBe(202);
 });
 
 test("a subscriber to a tree started here does not ask the tree whether it exists", async () => {
   const { store, hear } = deafStore();
   const engine = heldEngine();
-  const estate = await Estate.open({ runtime: createRuntime({ agents: [steward()], store, engine }) });
-  closing(estate);
-  const begun = estate.post("/runs", { ...body, id: "begun" });
+  const site = await TestServer.open({
+    runtime: createRuntime({ agents: [approvalAgent()], store, engine }),
+  });
+  closing(site);
+  const begun = site.post("/runs", { ...body, id: "begun" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
   expect((await begun).status).toBe(202);
-  expect((await estate.get("/runs/begun/events")).status).toBe(200);
+  expect((await site.get("/runs/begun/events")).status).toBe(200);
   expect(engine.called).not.toContain("status");
-  expect((await estate.get("/runs/begun/events", { key: estate.keys.rival.admin })).status).toBe(404);
+  expect((await site.get("/runs/begun/events", { key: site.keys.rival.admin })).status).toBe(404);
   hear();
 });
 
 test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
   "%s is refused where its room is full, before its body is read",
   async (_, { method, path, room }: Route) => {
-    const { estate } = await heldEstate({ [room]: 0 });
-    const url = estate.url + path.replaceAll(/:\w+/g, "any");
+    const { site } = await heldEstate({ [room]: 0 });
+    const url = site.url + path.replaceAll(/:\w+/g, "any");
     const isPost = method === "post";
     const unread = { body: "not JSON", headers: { "content-type": "text/plain" } };
-    const key = estate.keys.acme.admin;
+    const key = site.keys.acme.admin;
     expect(told(await ask(url, method.toUpperCase(), { key, ...(isPost && unread) }))).toEqual(ofAll);
   },
 );
 
 /** A start whose body is in transit. */
-async function beginning({ url, keys }: Estate): Promise<Socket> {
+async function beginning({ url, keys }: TestServer): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.setEncoding("utf8");
@@ -172,35 +176,35 @@ async function beginning({ url, keys }: Estate): Promise<Socket> {
 
 test("a refused client need not send the rest, and a client that leaves midway returns its place", async () => {
   const noted: unknown[] = [];
-  const estate = await Estate.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
-  closing(estate);
-  const slow = await beginning(estate);
-  await expect.poll(async () => told(await estate.post("/runs", body))).toEqual(ofAll);
-  const late = await beginning(estate);
+  const site = await TestServer.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
+  closing(site);
+  const slow = await beginning(site);
+  await expect.poll(async () => told(await site.post("/runs", body))).toEqual(ofAll);
+  const late = await beginning(site);
   const [head]: string[] = await once(late, "data");
   expect(head).toMatch(/^HTTP\/1\.1 429 /);
   await once(late.resume(), "close");
   slow.destroy();
-  await expect.poll(async () => (await estate.post("/runs", body)).status).toBe(202);
+  await expect.poll(async () => (await site.post("/runs", body)).status).toBe(202);
   expect(noted).toEqual([]);
 });
 
 test("a requested start counts until it is answered, even if its caller has left", async () => {
-  const { estate, engine } = await heldEstate({ starts: 1 });
-  const { hostname, port } = new URL(estate.url);
+  const { site, engine } = await heldEstate({ starts: 1 });
+  const { hostname, port } = new URL(site.url);
   const socket = connect({ host: hostname, port: Number(port) });
   const text = JSON.stringify({ ...body, id: "left" });
   socket.write(
-    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.admin}\r\n` +
+    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${site.keys.acme.admin}\r\n` +
       `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
   );
   await expect.poll(() => engine.held.length).toBe(1);
   socket.destroy();
   await once(socket, "close");
-  expect(told(await estate.post("/runs", body))).toEqual(ofAll);
+  expect(told(await site.post("/runs", body))).toEqual(ofAll);
   engine.letOne();
-  await heard(estate, "left");
-  const again = estate.post("/runs", { ...body, id: "left" });
+  await heard(site, "left");
+  const again = site.post("/runs", { ...body, id: "left" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
   expect((await again).json).toMatchObject({ treeId: "left" });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { codeOf, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 const form: HumanQuestion = { question: "Where to?", fields: [{ name: "street", type: "text" }] };
 
@@ -29,14 +29,14 @@ test.each<[string, Json, Json, Json]>([
   async (name, input, wrong, right) => {
     const model = scriptedModel([call(name, input), say("done")]);
     const lead = agent({ name: "lead", model, tools: [askHuman(), order] });
-    const estate = closing(await Estate.open({ agents: [lead] }));
-    await estate.post("/runs", { agent: "lead", input: "go", id: "t1" });
-    const question = async () => (await estate.runtime.approvals.ofTree("t1", { tenant: "acme" }))[0];
+    const site = closing(await TestServer.open({ agents: [lead] }));
+    await site.post("/runs", { agent: "lead", input: "go", id: "t1" });
+    const question = async () => (await site.runtime.approvals.ofTree("t1", { tenant: "acme" }))[0];
     await expect.poll(question).toMatchObject({ tool: name, asks: true });
     const { id, hash } = (await question()) ?? { id: "", hash: "" };
-    const { acme, rival } = estate.keys;
+    const { acme, rival } = site.keys;
     const answer = (given: Json, key: string, seen = hash): Promise<Reply> =>
-      estate.post(`/approvals/${encodeURIComponent(id)}/edit`, { arguments: given, hash: seen }, { key });
+      site.post(`/approvals/${encodeURIComponent(id)}/edit`, { arguments: given, hash: seen }, { key });
 
     expect((await answer(right, rival.approve)).status).toBe(404);
     expect((await answer(right, acme.run)).status).toBe(403);
@@ -44,7 +44,7 @@ test.each<[string, Json, Json, Json]>([
     expect(told(await answer(right, acme.approve, "another"))).toEqual([409, "approval-refused"]);
     expect((await answer(right, acme.approve)).status).toBe(200);
     expect(told(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
-    await estate.runtime.run("t1", { tenant: "acme" }).result();
+    await site.runtime.run("t1", { tenant: "acme" }).result();
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
       typeof right === "string" ? right : "Mill Lane",
     );

@@ -7,93 +7,93 @@ import { z } from "zod";
 import { withoutContent } from "../../src/server/routes/session-entries.ts";
 import { ask } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 
 const price = { input: 1_000, output: 1_000 };
 
 /** A tree whose only question was decided. */
-async function decidedEstate(): Promise<Estate> {
+async function openDecidedSite(): Promise<TestServer> {
   const sale = [call("sell", { field: "north" }), say("sold it")] as const;
-  const estate = closing(await Estate.open({ agents: [steward(scriptedModel([...sale, ...sale]))] }));
+  const site = closing(await TestServer.open({ agents: [approvalAgent(scriptedModel([...sale, ...sale]))] }));
   for (const id of ["t1", "t2"]) {
-    await estate.post("/runs", { agent: "steward", input: "sell", id });
+    await site.post("/runs", { agent: "manager", input: "sell", id });
     const pending = async (): Promise<readonly { readonly id: string }[]> =>
-      (await estate.runtime.approvals.list({ tenant: "acme", tree: id, state: "pending" })).items;
+      (await site.runtime.approvals.list({ tenant: "acme", tree: id, state: "pending" })).items;
     await expect.poll(async () => (await pending()).length).toBe(1);
     const [question] = await pending();
-    await estate.post(`/approvals/${encodeURIComponent(question?.id ?? "")}/approve`);
-    await estate.runtime.run(id, { tenant: "acme" }).result();
+    await site.post(`/approvals/${encodeURIComponent(question?.id ?? "")}/approve`);
+    await site.runtime.run(id, { tenant: "acme" }).result();
   }
-  return estate;
+  return site;
 }
 
-const linksOf = async (estate: Estate, query = ""): Promise<readonly AuditEntry[]> => {
-  const { json } = await estate.get(`/audit${query}`);
+const linksOf = async (site: TestServer, query = ""): Promise<readonly AuditEntry[]> => {
+  const { json } = await site.get(`/audit${query}`);
   return Json.as<{ readonly items: readonly AuditEntry[] }>(json).items;
 };
 
 test("the audit is listed newest first, by kind, tree, run and page", async () => {
-  const estate = await decidedEstate();
+  const site = await openDecidedSite();
   const decided = async (): Promise<number> =>
-    (await linksOf(estate, "?kind=approval")).filter(({ data }) => isJsonObject(data) && "by" in data).length;
+    (await linksOf(site, "?kind=approval")).filter(({ data }) => isJsonObject(data) && "by" in data).length;
   await expect.poll(decided).toBe(2);
-  const all = await linksOf(estate);
+  const all = await linksOf(site);
   expect(all.map(({ index }) => index)).toEqual(all.map((_, place) => all.length - 1 - place));
-  const approvals = await linksOf(estate, "?kind=approval");
+  const approvals = await linksOf(site, "?kind=approval");
   expect(approvals.map(({ data }) => isJsonObject(data) && data["decision"])).toEqual([
     "approved",
     "requested",
     "approved",
     "requested",
   ]);
-  const first = await linksOf(estate, "?tree=t1");
+  const first = await linksOf(site, "?tree=t1");
   expect(first.length).toBeGreaterThan(2);
   expect(first.length).toBeLessThan(all.length);
-  expect(await linksOf(estate, "?run=t1~0")).toEqual(first);
-  expect(await linksOf(estate, "?tree=t")).toEqual([]);
+  expect(await linksOf(site, "?run=t1~0")).toEqual(first);
+  expect(await linksOf(site, "?tree=t")).toEqual([]);
   // Its source begins with `budget/`, and it is about no tree.
-  await estate.post("/budget", { maxTokens: 1_000_000, per: "day" });
-  await expect.poll(async () => (await linksOf(estate, "?kind=budget")).length).toBe(1);
-  expect(await linksOf(estate, "?tree=budget")).toEqual([]);
-  const { json } = await estate.get("/audit?kind=approval&size=3");
+  await site.post("/budget", { maxTokens: 1_000_000, per: "day" });
+  await expect.poll(async () => (await linksOf(site, "?kind=budget")).length).toBe(1);
+  expect(await linksOf(site, "?tree=budget")).toEqual([]);
+  const { json } = await site.get("/audit?kind=approval&size=3");
   const { items, next } = Json.as<{
     readonly items: readonly AuditEntry[];
     readonly next: number;
   }>(json);
   expect(items).toEqual(approvals.slice(0, 3));
-  expect(await linksOf(estate, `?kind=approval&size=3&before=${next}`)).toEqual(approvals.slice(3));
+  expect(await linksOf(site, `?kind=approval&size=3&before=${next}`)).toEqual(approvals.slice(3));
 });
 
 test("the verdict of a verification is kept with its time, and its progress is a stream", async () => {
-  const estate = await decidedEstate();
-  expect((await estate.get("/audit/report")).json).toBe(null);
-  await estate.post("/audit/verify");
-  const { json: report } = await estate.get("/audit/report");
+  const site = await openDecidedSite();
+  expect((await site.get("/audit/report")).json).toBe(null);
+  await site.post("/audit/verify");
+  const { json: report } = await site.get("/audit/report");
   expect(report).toMatchObject({ hadHead: false, verdict: { ok: true } });
-  expect((await estate.get("/audit/report", { key: estate.keys.rival.admin })).json).toBe(null);
+  expect((await site.get("/audit/report", { key: site.keys.rival.admin })).json).toBe(null);
   const head = { index: 999, hash: "0".repeat(43) };
-  const { text } = await estate.post("/audit/verify", { head, progress: true });
+  const { text } = await site.post("/audit/verify", { head, progress: true });
   const lines = text
     .trim()
     .split("\n")
     .map((line): unknown => JSON.parse(line));
   expect(lines[0]).toMatchObject({ checked: 0, length: expect.any(Number) });
   expect(lines.at(-1)).toMatchObject({ hadHead: true, verdict: { ok: false, fault: "truncated" } });
-  expect((await estate.get("/audit/report")).json).toMatchObject({
+  expect((await site.get("/audit/report")).json).toMatchObject({
     hadHead: true,
     verdict: { ok: false, fault: "truncated" },
   });
 });
 
 test("a kept verdict that was not signed with the key of the chain is none", async () => {
-  const estate = await decidedEstate();
-  await estate.post("/audit/verify");
-  const { audit } = estate.runtime.store;
+  const site = await openDecidedSite();
+  await site.post("/audit/verify");
+  const { audit } = site.runtime.store;
   const partition = Partition.of("acme");
   const kept = await audit.check(partition);
   if (!kept) throw new Error("a check is kept");
   await audit.keepCheck(partition, { ...kept, at: kept.at + 1 });
-  expect((await estate.get("/audit/report")).json).toBe(null);
+  expect((await site.get("/audit/report")).json).toBe(null);
 });
 
 const readPage = tool({
@@ -127,10 +127,10 @@ const clerk = (
   });
 
 test("an agent is shown with its tools, limits and layers, and its instructions only to keys with content", async () => {
-  const estate = closing(await Estate.open({ agents: [clerk()] }));
-  const { acme } = estate.keys;
+  const site = closing(await TestServer.open({ agents: [clerk()] }));
+  const { acme } = site.keys;
   const recordFor = async (key: string): Promise<JsonObject> => {
-    const { json } = await estate.get("/agents", { key });
+    const { json } = await site.get("/agents", { key });
     const [record] = Json.as<{ readonly items: readonly JsonObject[] }>(json).items;
     return record ?? {};
   };
@@ -146,7 +146,7 @@ test("an agent is shown with its tools, limits and layers, and its instructions 
         origin: "web",
         trust: "untrusted",
         sensitivity: "private",
-        outside: true,
+        egress: true,
       },
       {
         name: "send_email",
@@ -154,7 +154,7 @@ test("an agent is shown with its tools, limits and layers, and its instructions 
         origin: "tool",
         trust: "trusted",
         sensitivity: "public",
-        outside: true,
+        egress: true,
       },
     ],
   });
@@ -167,10 +167,10 @@ test("a question has the tree's name, the runs above it and the sources of its l
     model: scriptedModel([call("ask_clerk", { task: "write" }), say("done")], { price }),
     team: [clerk()],
   });
-  const estate = closing(await Estate.open({ agents: [lead] }));
-  await estate.runtime.start(lead, "go", { id: "t1", tenant: "acme", name: "Letters" });
+  const site = closing(await TestServer.open({ agents: [lead] }));
+  await site.runtime.start(lead, "go", { id: "t1", tenant: "acme", name: "Letters" });
   const listed = async (query: string): Promise<readonly JsonObject[]> => {
-    const { json } = await estate.get(`/approvals?${query}`);
+    const { json } = await site.get(`/approvals?${query}`);
     return Json.as<{ readonly items: readonly JsonObject[] }>(json).items;
   };
   await expect.poll(async () => (await listed("state=pending")).length).toBe(1);
@@ -187,15 +187,15 @@ test("a question has the tree's name, the runs above it and the sources of its l
 });
 
 test("a late decision gets the decision that counts", async () => {
-  const estate = closing(await Estate.open());
-  const { acme } = estate.keys;
-  await estate.post("/runs", { agent: "steward", input: "sell", id: "t1" });
+  const site = closing(await TestServer.open());
+  const { acme } = site.keys;
+  await site.post("/runs", { agent: "manager", input: "sell", id: "t1" });
   const pending = async (): Promise<readonly { readonly id: string }[]> =>
-    (await estate.runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
+    (await site.runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
   await expect.poll(async () => (await pending()).length).toBe(1);
   const path = `/approvals/${encodeURIComponent((await pending())[0]?.id ?? "")}`;
-  await estate.post(`${path}/deny`, { reason: "the north field stays" }, { key: acme.approve });
-  const late = await ask(`${estate.url}${path}/approve`, "POST", { key: acme.admin, body: {} });
+  await site.post(`${path}/deny`, { reason: "the north field stays" }, { key: acme.approve });
+  const late = await ask(`${site.url}${path}/approve`, "POST", { key: acme.admin, body: {} });
   expect(late.status).toBe(409);
   expect(late.json).toMatchObject({
     error: {
@@ -208,9 +208,9 @@ test("a late decision gets the decision that counts", async () => {
 });
 
 test("entries of a conversation have no content for a key without the scope, unless they are its user's own", async () => {
-  const estate = closing(await Estate.open());
+  const site = closing(await TestServer.open());
   const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
-  const session = new Session(estate.runtime.store.sessions, Partition.of("acme"), key);
+  const session = new Session(site.runtime.store.sessions, Partition.of("acme"), key);
   await session.open({ startedAt: 1 });
   await session.append([
     { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("my secret") },
@@ -223,26 +223,26 @@ test("entries of a conversation have no content for a key without the scope, unl
       tokensBefore: 7,
     },
   ]);
-  const ours = new Session(estate.runtime.store.sessions, Partition.of("acme"), { ...key, userId: null });
+  const ours = new Session(site.runtime.store.sessions, Partition.of("acme"), { ...key, userId: null });
   await ours.open({ startedAt: 1 });
   await ours.append([
     { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("our secret") },
   ]);
-  const hidden = await estate.get("/sessions/talk/entries", { key: estate.keys.acme.read });
+  const hidden = await site.get("/sessions/talk/entries", { key: site.keys.acme.read });
   expect(hidden.json).toMatchObject({
     hasContent: false,
     items: [{ id: "1", type: "message", role: "user" }],
   });
   expect(hidden.text).not.toContain("secret");
-  expect((await estate.get("/sessions/talk/entries", { key: estate.keys.acme.content })).text).toContain(
+  expect((await site.get("/sessions/talk/entries", { key: site.keys.acme.content })).text).toContain(
     "our secret",
   );
   const headers = { "x-reeve-user": "ann" };
-  const { acme } = estate.keys;
-  const whole = await estate.get("/sessions/talk/entries?user=ann", { key: acme.admin });
+  const { acme } = site.keys;
+  const whole = await site.get("/sessions/talk/entries?user=ann", { key: acme.admin });
   expect(whole.text).toContain("my secret");
   expect(whole.json).toMatchObject({ hasContent: true });
-  const acting = await estate.get("/sessions/talk/entries", { key: acme.admin, headers });
+  const acting = await site.get("/sessions/talk/entries", { key: acme.admin, headers });
   expect(acting.text).toContain("my secret");
 });
 

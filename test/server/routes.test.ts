@@ -5,11 +5,11 @@ import type { Scope } from "reeve/server";
 import { routes } from "../../src/server/routes.ts";
 import type { Route } from "../../src/server/route.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
-import { counter, Estate } from "./estate.ts";
+import { counter, TestServer } from "./test-server.ts";
 
 const scopes: readonly Scope[] = ["read", "run", "approve", "admin"];
 
-let estate: Estate;
+let site: TestServer;
 /** The objects of acme: a tree that waits for approval, in a session. */
 let ids: Readonly<Record<string, string>>;
 
@@ -25,11 +25,11 @@ const strangers: Readonly<Record<string, string>> = {
 };
 
 beforeAll(async () => {
-  estate = await Estate.open();
-  expect((await estate.post("/sessions", { agent: "steward", id: "talk" })).status).toBe(200);
-  const begun = { agent: "steward", input: "sell", id: "estate", session: "talk" };
-  expect((await estate.post("/runs", begun)).status).toBe(202);
-  const run = estate.runtime.run("estate", { tenant: "acme" });
+  site = await TestServer.open();
+  expect((await site.post("/sessions", { agent: "manager", id: "talk" })).status).toBe(200);
+  const begun = { agent: "manager", input: "sell", id: "estate", session: "talk" };
+  expect((await site.post("/runs", begun)).status).toBe(202);
+  const run = site.runtime.run("estate", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const [asked] = await run.approvals();
   ids = {
@@ -42,14 +42,14 @@ beforeAll(async () => {
     webhook: "outbound",
   };
   const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: "estate" };
-  await estate.runtime.schedules.set({ ...yearly, tenant: "acme" });
-  await estate.runtime.webhooks.set({ id: "outbound", url: "https://estate.example/", tenant: "acme" });
+  await site.runtime.schedules.set({ ...yearly, tenant: "acme" });
+  await site.runtime.webhooks.set({ id: "outbound", url: "https://estate.example/", tenant: "acme" });
 });
 
-afterAll(() => estate[Symbol.asyncDispose]());
+afterAll(() => site[Symbol.asyncDispose]());
 
 const pathOf = ({ path }: Route, named: Readonly<Record<string, string>>): string =>
-  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "steward"));
+  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "manager"));
 
 /** Returns a valid body, generated from the route's own schema, so that every new route is tested. */
 function sample(schema: JsonObject): Json {
@@ -58,7 +58,7 @@ function sample(schema: JsonObject): Json {
   if (type === "array") return [{ id: "m1", role: "user", parts: [{ type: "text", text: "hello" }] }];
   if (type === "integer" || type === "number") return 0;
   if (type === "boolean") return true;
-  if (type !== "object" || !Array.isArray(required) || !isJsonObject(properties)) return "steward";
+  if (type !== "object" || !Array.isArray(required) || !isJsonObject(properties)) return "manager";
   const propertyOf = (name: string): JsonObject => (isJsonObject(properties[name]) ? properties[name] : {});
   return Object.fromEntries(required.map((name: string) => [name, sample(propertyOf(name))]));
 }
@@ -91,14 +91,14 @@ function askRoute(
 ): Promise<Reply> {
   const { key, named = ids, query = "", body, headers = {} } = given;
   const said = route.body || body ? { ...bodyOf(route), ...body } : undefined;
-  const url = `${estate.url}${pathOf(route, named)}${query}`;
+  const url = `${site.url}${pathOf(route, named)}${query}`;
   return ask(url, route.method.toUpperCase(), { key, headers, body: said });
 }
 
 const each = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 test.each(each)("%s: a request without a key, or with an unknown one, is refused", async (_, route) => {
-  const known = estate.keys.acme.admin;
+  const known = site.keys.acme.admin;
   const wrong = [
     undefined,
     "x",
@@ -115,7 +115,7 @@ const scoped = each.filter(([, { scope }]) => scope !== null);
 
 test.each(scoped)("%s: a key without its scope is refused", async (_, route) => {
   for (const scope of scopes.filter((other) => other !== route.scope && other !== "admin")) {
-    const reply = await askRoute(route, { key: estate.keys.acme[scope] });
+    const reply = await askRoute(route, { key: site.keys.acme[scope] });
     expect([reply.status, codeOf(reply)]).toEqual([403, "forbidden"]);
   }
 });
@@ -123,8 +123,8 @@ test.each(scoped)("%s: a key without its scope is refused", async (_, route) => 
 test.each(each)(
   "%s: a request that names a tenant in a header, a query or a body is refused",
   async (_, route) => {
-    for (const key of [estate.keys.acme.admin, estate.keys.rival.admin]) {
-      const named = "tenant-not-yours-to-name";
+    for (const key of [site.keys.acme.admin, site.keys.rival.admin]) {
+      const named = "tenant-not-allowed";
       const header = await askRoute(route, { key, headers: { "x-reeve-tenant": "acme" } });
       expect([header.status, codeOf(header)]).toEqual([400, named]);
       const query = await askRoute(route, { key, query: "?tenant=acme" });
@@ -150,8 +150,8 @@ const readsFirst = each.toSorted(([, a], [, b]) => Number(a.method !== "get") - 
 test.each(readsFirst)(
   "%s: another tenant's objects look like objects that do not exist",
   async (_, route) => {
-    const key = estate.keys.rival.admin;
-    const run = estate.runtime.run("estate", { tenant: "acme" });
+    const key = site.keys.rival.admin;
+    const run = site.runtime.run("estate", { tenant: "acme" });
     const before = await run.status();
     const theirs = await askRoute(route, { key });
     const nobodys = await askRoute(route, { key, named: strangers });
@@ -164,7 +164,7 @@ test.each(readsFirst)(
 );
 
 test.each(each)("%s: a field or a parameter that there is not is refused", async (_, route) => {
-  const key = estate.keys.acme.admin;
+  const key = site.keys.acme.admin;
   const query = await askRoute(route, { key, query: "?token=secret-words" });
   expect([query.status, codeOf(query)]).toEqual([400, "invalid-request"]);
   expect(query.text).not.toContain("secret-words");
@@ -173,7 +173,7 @@ test.each(each)("%s: a field or a parameter that there is not is refused", async
 });
 
 test("the document describes every route that is there, and no other", async () => {
-  const { json } = await estate.get("/openapi.json");
+  const { json } = await site.get("/openapi.json");
   const paths = isJsonObject(json) && isJsonObject(json["paths"]) ? json["paths"] : {};
   const described = Object.entries(paths).flatMap(([path, operations]) =>
     Object.keys(isJsonObject(operations) ? operations : {}).map((method) => `${method} ${path}`),
@@ -183,7 +183,7 @@ test("the document describes every route that is there, and no other", async () 
 });
 
 test("an unknown address is not found, for allowed callers", async () => {
-  expect((await estate.get("/nothing")).status).toBe(404);
-  expect((await ask(`${estate.url}/nothing`, "GET")).status).toBe(401);
-  expect((await ask(`${estate.url}/runs`, "DELETE", { key: estate.keys.acme.admin })).status).toBe(404);
+  expect((await site.get("/nothing")).status).toBe(404);
+  expect((await ask(`${site.url}/nothing`, "GET")).status).toBe(401);
+  expect((await ask(`${site.url}/runs`, "DELETE", { key: site.keys.acme.admin })).status).toBe(404);
 });

@@ -8,64 +8,64 @@ import {
   Session,
 } from "reeve/store";
 import { type RunLedger } from "#runtime";
-import { call, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, steward } from "./estate.ts";
+import { TestServer, approvalAgent } from "./test-server.ts";
 
-const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
-  closing(await Estate.open(...options));
+const openSite = async (...options: Parameters<typeof TestServer.open>): Promise<TestServer> =>
+  closing(await TestServer.open(...options));
 
 const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 const start = { agent: "counter", input: "count", id: "counting" };
 
 /** Ends what counts, and waits until it has. */
-async function end(estate: Estate, id: string): Promise<void> {
-  await estate.post(`/runs/${id}/signal`, { name: "count", data: 1, id: "1" });
-  await estate.runtime.run(id, { tenant: "acme" }).result();
+async function end(site: TestServer, id: string): Promise<void> {
+  await site.post(`/runs/${id}/signal`, { name: "count", data: 1, id: "1" });
+  await site.runtime.run(id, { tenant: "acme" }).result();
 }
 
 test("agents are listed with their tools and limits, without their instructions", async () => {
-  const estate = await estateOf();
+  const site = await openSite();
   const version: unknown = expect.stringMatching(/^auto-/);
   const nothing = { version, team: [], budget: null, retention: null, guardrails: [], middleware: [] };
-  const flow = { origin: "tool", trust: "trusted", sensitivity: "public", outside: true };
+  const flow = { origin: "tool", trust: "trusted", sensitivity: "public", egress: true };
   const sell = { name: "sell", description: "Sell a field", risk: "high", ...flow };
-  expect((await estate.get("/agents", { key: estate.keys.acme.read })).json).toEqual({
+  expect((await site.get("/agents", { key: site.keys.acme.read })).json).toEqual({
     items: [
-      { ...nothing, name: "steward", description: "Sells fields", model: expect.any(String), tools: [sell] },
+      { ...nothing, name: "manager", description: "Sells fields", model: expect.any(String), tools: [sell] },
       { ...nothing, name: "counter", description: null, model: null, tools: [] },
     ],
   });
 });
 
 test("the same id again is the same tree, with another input it is a conflict", async () => {
-  const estate = await estateOf();
-  const first = await estate.post("/runs", start);
+  const site = await openSite();
+  const first = await site.post("/runs", start);
   expect([first.status, first.json]).toEqual([202, { treeId: "counting", runId: "counting~0" }]);
-  expect((await estate.post("/runs", start)).json).toEqual(first.json);
-  expect(told(await estate.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
-  expect(told(await estate.post("/runs", { ...start, agent: "nobody" }))).toEqual([404, "not-found"]);
-  expect(told(await estate.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
+  expect((await site.post("/runs", start)).json).toEqual(first.json);
+  expect(told(await site.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
+  expect(told(await site.post("/runs", { ...start, agent: "nobody" }))).toEqual([404, "not-found"]);
+  expect(told(await site.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
 });
 
 test("two tenants may give their trees the same id, and each sees its own", async () => {
-  const estate = await estateOf();
-  const key = estate.keys.rival.admin;
-  await estate.post("/runs", start);
-  expect((await estate.post("/runs", { ...start, input: "rival's" }, { key })).status).toBe(202);
-  await end(estate, "counting");
-  expect((await estate.get("/runs/counting")).json).toMatchObject({ status: "completed" });
-  expect((await estate.get("/runs/counting", { key })).json).toMatchObject({ status: "waiting" });
+  const site = await openSite();
+  const key = site.keys.rival.admin;
+  await site.post("/runs", start);
+  expect((await site.post("/runs", { ...start, input: "rival's" }, { key })).status).toBe(202);
+  await end(site, "counting");
+  expect((await site.get("/runs/counting")).json).toMatchObject({ status: "completed" });
+  expect((await site.get("/runs/counting", { key })).json).toMatchObject({ status: "waiting" });
 });
 
 test("runs are filtered and come in pages", async () => {
-  const estate = await estateOf();
-  for (const id of ["one", "two", "three"]) await estate.post("/runs", { ...start, id, user: "ada" });
-  await end(estate, "two");
+  const site = await openSite();
+  for (const id of ["one", "two", "three"]) await site.post("/runs", { ...start, id, user: "ada" });
+  await end(site, "two");
   const ids = async (query: string): Promise<unknown> => {
-    const { json } = await estate.get(`/runs?${query}`);
+    const { json } = await site.get(`/runs?${query}`);
     const { items, next } = Json.as<Page<RunRecord>>(json);
     return [items.map(({ treeId }) => treeId).toSorted(), next];
   };
@@ -73,9 +73,9 @@ test("runs are filtered and come in pages", async () => {
   await expect.poll(() => ids("user=ada&agent=counter&roots=true")).toEqual([["one", "three", "two"], null]);
   expect(await ids("user=ada&agent=counter&roots=true&status=completed")).toEqual([["two"], null]);
   expect(await ids("user=bob")).toEqual([[], null]);
-  const first = Json.as<Page<RunRecord>>((await estate.get("/runs?size=2")).json);
+  const first = Json.as<Page<RunRecord>>((await site.get("/runs?size=2")).json);
   const after = encodeURIComponent(first.next ?? "");
-  const rest = Json.as<Page<RunRecord>>((await estate.get(`/runs?size=2&after=${after}`)).json);
+  const rest = Json.as<Page<RunRecord>>((await site.get(`/runs?size=2&after=${after}`)).json);
   expect([first.items.length, rest.items.length]).toEqual([2, 1]);
   for (const query of [
     "size=0",
@@ -86,15 +86,15 @@ test("runs are filtered and come in pages", async () => {
     "roots=maybe",
     "size=1&size=2",
   ])
-    expect(told(await estate.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
+    expect(told(await site.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
 });
 
 test("a tree's reservations and spend are shown while it runs and afterwards", async () => {
-  const model = heldModel({ price: { input: 1_000_000, output: 2_000_000 } });
-  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
-  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought", budget: { maxCostUsd: 1 } });
+  const model = manualModel({ price: { input: 1_000_000, output: 2_000_000 } });
+  const site = await openSite({ agents: [agent({ name: "thinker", model })] });
+  await site.post("/runs", { agent: "thinker", input: "think", id: "thought", budget: { maxCostUsd: 1 } });
   await expect.poll(() => model.calls.length).toBe(1);
-  const during = (await estate.get("/runs/thought/ledger")).json;
+  const during = (await site.get("/runs/thought/ledger")).json;
   expect(during).toMatchObject({
     tree: {
       maxCostMicros: 1_000_000,
@@ -107,42 +107,42 @@ test("a tree's reservations and spend are shown while it runs and afterwards", a
   });
   expect(Json.as<RunLedger>(during).tree.reserved.costMicros).toBeGreaterThan(0);
   for (let asked = 0; asked < 2; asked += 1)
-    await estate.post("/runs/thought/top-up", { maxCostUsd: 1, id: "more" });
-  expect((await estate.get("/runs/thought/result")).json).toBeNull();
+    await site.post("/runs/thought/top-up", { maxCostUsd: 1, id: "more" });
+  expect((await site.get("/runs/thought/result")).json).toBeNull();
   model.calls[0]?.answer("done");
-  await estate.runtime.run("thought", { tenant: "acme" }).result();
-  expect((await estate.get("/runs/thought/ledger")).json).toMatchObject({
+  await site.runtime.run("thought", { tenant: "acme" }).result();
+  expect((await site.get("/runs/thought/ledger")).json).toMatchObject({
     tree: { maxCostMicros: 2_000_000, settled: { costMicros: 20 }, reserved: { costMicros: 0 } },
     run: null,
   });
-  expect((await estate.get("/runs/thought/result")).json).toMatchObject({ output: "done", costMicros: 20 });
+  expect((await site.get("/runs/thought/result")).json).toMatchObject({ output: "done", costMicros: 20 });
 });
 
 test("a run can be held, released, raised, steered and stopped", async () => {
-  const model = heldModel();
-  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
-  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  const model = manualModel();
+  const site = await openSite({ agents: [agent({ name: "thinker", model })] });
+  await site.post("/runs", { agent: "thinker", input: "think", id: "thought" });
   await expect.poll(() => model.calls.length).toBe(1);
-  const status = async (): Promise<unknown> => (await estate.get("/runs/thought")).json;
-  expect((await estate.post("/runs/thought/steer", { text: "in short", id: "1" })).json).toEqual({});
+  const status = async (): Promise<unknown> => (await site.get("/runs/thought")).json;
+  expect((await site.post("/runs/thought/steer", { text: "in short", id: "1" })).json).toEqual({});
   model.calls[0]?.answer("well");
   await expect.poll(() => JSON.stringify(model.calls[1]?.request.messages ?? "")).toContain("in short");
-  await estate.post("/runs/thought/follow-up", { text: "and then?", id: "2" });
+  await site.post("/runs/thought/follow-up", { text: "and then?", id: "2" });
   model.calls[1]?.answer("well");
   await expect.poll(() => JSON.stringify(model.calls[2]?.request.messages ?? "")).toContain("and then?");
-  await estate.post("/runs/thought/pause", { id: "3" });
+  await site.post("/runs/thought/pause", { id: "3" });
   expect(await status()).toMatchObject({ status: "paused" });
-  await estate.post("/runs/thought/resume", { id: "4" });
+  await site.post("/runs/thought/resume", { id: "4" });
   expect(await status()).toMatchObject({ status: "running" });
-  expect((await estate.post("/runs/thought/reprioritize", { priority: "high", id: "5" })).status).toBe(200);
+  expect((await site.post("/runs/thought/reprioritize", { priority: "high", id: "5" })).status).toBe(200);
   const usage = { input: 1, output: 1 };
-  expect((await estate.post("/runs/thought/reconcile", { attempt: "none", usage })).json).toEqual({
+  expect((await site.post("/runs/thought/reconcile", { attempt: "none", usage })).json).toEqual({
     reconciled: false,
   });
-  const receipt = await estate.post("/runs/thought/cancel", { reason: "enough" });
+  const receipt = await site.post("/runs/thought/cancel", { reason: "enough" });
   expect(receipt.json).toMatchObject({ reason: "enough", runs: [{ runId: "thought~0" }] });
   expect(await status()).toMatchObject({ status: "cancelled" });
-  expect(told(await estate.post("/runs/thought/pause", { id: "6" }))).toEqual([409, "run-ended"]);
+  expect(told(await site.post("/runs/thought/pause", { id: "6" }))).toEqual([409, "run-ended"]);
 });
 
 test.each([
@@ -154,21 +154,21 @@ test.each([
   ["reprioritize", { priority: "high" }],
   ["top-up", { maxCostUsd: 1 }],
 ])("%s without an operation id is refused", async (action, body) => {
-  const estate = await estateOf({ agents: [agent({ name: "thinker", model: heldModel() })] });
-  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
-  const refused = await estate.post(`/runs/thought/${action}`, body);
+  const site = await openSite({ agents: [agent({ name: "thinker", model: manualModel() })] });
+  await site.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  const refused = await site.post(`/runs/thought/${action}`, body);
   expect([refused.status, JSON.stringify(refused.json)]).toEqual([400, expect.stringContaining("id")]);
 });
 
 test("an operation under an id that came before changes nothing, also after another actor's", async () => {
-  const model = heldModel();
-  const estate = await estateOf({ agents: [agent({ name: "thinker", model })] });
-  await estate.post("/runs", { agent: "thinker", input: "think", id: "thought" });
+  const model = manualModel();
+  const site = await openSite({ agents: [agent({ name: "thinker", model })] });
+  await site.post("/runs", { agent: "thinker", input: "think", id: "thought" });
   await expect.poll(() => model.calls.length).toBe(1);
   const act = async (name: string, body: object): Promise<void> => {
-    expect((await estate.post(`/runs/thought/${name}`, body)).status).toBe(200);
+    expect((await site.post(`/runs/thought/${name}`, body)).status).toBe(200);
   };
-  const status = async (): Promise<unknown> => (await estate.get("/runs/thought")).json;
+  const status = async (): Promise<unknown> => (await site.get("/runs/thought")).json;
   await act("pause", { id: "ada-1" });
   await act("resume", { id: "bob-1" });
   await act("pause", { id: "ada-1" });
@@ -188,17 +188,17 @@ test("an operation under an id that came before changes nothing, also after anot
   }
   await act("cancel", { reason: "enough" });
   const events: NumberedEvent[] = [];
-  for await (const event of estate.runtime.run("thought", { tenant: "acme" }).events()) events.push(event);
+  for await (const event of site.runtime.run("thought", { tenant: "acme" }).events()) events.push(event);
   const count = (type: NumberedEvent["type"]): number => events.filter((event) => event.type === type).length;
   expect([count("run.reprioritized"), count("budget.topped-up"), count("message.dead-lettered")]).toEqual([
     2, 1, 2,
   ]);
 });
 
-/** A steward that waits for approval, and the question. */
-async function asking(estate: Estate): Promise<string> {
-  await estate.post("/runs", { agent: "steward", input: "sell", id: "estate" });
-  const run = estate.runtime.run("estate", { tenant: "acme" });
+/** A manager that waits for approval, and the question. */
+async function asking(site: TestServer): Promise<string> {
+  await site.post("/runs", { agent: "manager", input: "sell", id: "estate" });
+  const run = site.runtime.run("estate", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") return event.approvalId;
   return "";
 }
@@ -209,27 +209,25 @@ test.each([
   ["deny", { reason: "not that one" }, "not that one"],
 ] as const)("a call is answered once, by the holder of the key: %s", async (verb, body, heard) => {
   const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
-  const estate = await estateOf({ agents: [steward(model)] });
-  const id = await asking(estate);
-  const key = estate.keys.acme.approve;
-  await expect
-    .poll(async () => (await estate.get("/approvals?state=pending&tree=estate")).text)
-    .toContain(id);
+  const site = await openSite({ agents: [approvalAgent(model)] });
+  const id = await asking(site);
+  const key = site.keys.acme.approve;
+  await expect.poll(async () => (await site.get("/approvals?state=pending&tree=estate")).text).toContain(id);
   const path = `/approvals/${encodeURIComponent(id)}/${verb}`;
-  expect(told(await estate.post(path, { ...body, hash: "another" }, { key }))).toEqual([
+  expect(told(await site.post(path, { ...body, hash: "another" }, { key }))).toEqual([
     409,
     "approval-refused",
   ]);
-  const decided = await estate.post(path, body, { key });
+  const decided = await site.post(path, body, { key });
   expect([decided.status, Json.as<ApprovalDecision>(decided.json).by]).toEqual([200, key.split("_")[1]]);
-  expect(told(await estate.post(path, body, { key }))).toEqual([409, "approval-refused"]);
-  await estate.runtime.run("estate", { tenant: "acme" }).result();
+  expect(told(await site.post(path, body, { key }))).toEqual([409, "approval-refused"]);
+  await site.runtime.run("estate", { tenant: "acme" }).result();
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(heard);
 });
 
 test("conversations are listed and read", async () => {
-  const estate = await estateOf();
-  const { sessions } = estate.runtime.store;
+  const site = await openSite();
+  const { sessions } = site.runtime.store;
   const key = { id: SessionId.of("a-talk/about-it"), userId: UserId.of("ann") };
   const session = new Session(sessions, { tenantId: TenantId.of("acme") }, key);
   await session.open({ startedAt: 1 });
@@ -237,38 +235,38 @@ test("conversations are listed and read", async () => {
     { id: EntryId.of("1"), at: 1, type: "message", message: ChatMessage.user("Who?") },
     { id: EntryId.of("2"), at: 2, type: "message", message: ChatMessage.assistant("Them.") },
   ]);
-  expect((await estate.get("/sessions")).json).toMatchObject({ items: [{ id: "a-talk/about-it" }] });
+  expect((await site.get("/sessions")).json).toMatchObject({ items: [{ id: "a-talk/about-it" }] });
   const path = `/sessions/${encodeURIComponent("a-talk/about-it")}/entries`;
-  expect((await estate.get(`${path}?user=ann`)).json).toMatchObject({
+  expect((await site.get(`${path}?user=ann`)).json).toMatchObject({
     leaf: "2",
     items: [{ id: "1" }, { id: "2" }],
   });
-  expect((await estate.get(path)).status).toBe(404);
-  expect((await estate.get(`${path}?user=bob`)).status).toBe(404);
-  expect((await estate.get(`${path}?user=ann&after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
+  expect((await site.get(path)).status).toBe(404);
+  expect((await site.get(`${path}?user=bob`)).status).toBe(404);
+  expect((await site.get(`${path}?user=ann&after=1&size=1`)).json).toMatchObject({ items: [{ id: "2" }] });
 });
 
 test("every run of a tree is shown to a caller with its id", async () => {
-  const estate = await estateOf();
-  await estate.post("/runs", start);
+  const site = await openSite();
+  await site.post("/runs", start);
   await expect
-    .poll(async () => (await estate.get("/runs/counting/tree")).json)
+    .poll(async () => (await site.get("/runs/counting/tree")).json)
     .toMatchObject({ treeId: "counting", items: [{ runId: "counting~0", agentId: "counter" }] });
 });
 
 test("the audit reports the actor of each decision, and whether the audit was changed", async () => {
-  const estate = await estateOf();
-  const id = await asking(estate);
-  const key = estate.keys.acme.approve;
-  await estate.post(`/approvals/${encodeURIComponent(id)}/deny`, {}, { key });
-  await estate.runtime.run("estate", { tenant: "acme" }).result();
-  await expect.poll(async () => (await estate.get("/audit")).text).toContain(key.split("_")[1]);
-  const { json: head } = await estate.get("/audit/head");
+  const site = await openSite();
+  const id = await asking(site);
+  const key = site.keys.acme.approve;
+  await site.post(`/approvals/${encodeURIComponent(id)}/deny`, {}, { key });
+  await site.runtime.run("estate", { tenant: "acme" }).result();
+  await expect.poll(async () => (await site.get("/audit")).text).toContain(key.split("_")[1]);
+  const { json: head } = await site.get("/audit/head");
   const { index, hash } = Json.as<AuditHead>(head);
-  expect((await estate.post("/audit/verify", { head: { index, hash } })).json).toMatchObject({ ok: true });
-  const forged = await estate.post("/audit/verify", { head: { index, hash: "0".repeat(64) } });
+  expect((await site.post("/audit/verify", { head: { index, hash } })).json).toMatchObject({ ok: true });
+  const forged = await site.post("/audit/verify", { head: { index, hash: "0".repeat(64) } });
   expect(forged.json).toMatchObject({ ok: false });
-  expect((await estate.get("/audit", { key: estate.keys.rival.admin })).json).toEqual({
+  expect((await site.get("/audit", { key: site.keys.rival.admin })).json).toEqual({
     items: [],
     next: null,
   });

@@ -8,7 +8,7 @@ import { memoryStore } from "reeve/stores/memory";
 import { manualClock, type ManualClock } from "reeve/testing";
 import { expect, test } from "vitest";
 import { ask, codeOf, type Reply } from "./ask.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 const hour = 3_600_000;
 
@@ -16,7 +16,7 @@ const hour = 3_600_000;
 const patient: Agent = { id: AgentId.of("patient"), run: async (ctx) => ctx.waitFor("end") };
 
 interface Stage extends AsyncDisposable {
-  readonly estate: Estate;
+  readonly site: TestServer;
   readonly clock: ManualClock;
   /** Makes a key that the store has. */
   newKey(scopes: readonly Scope[], more?: { user?: string; limits?: StartLimits }): Promise<string>;
@@ -27,9 +27,9 @@ async function stage(): Promise<Stage> {
   const clock = manualClock();
   const store = memoryStore();
   const runtime = createRuntime({ agents: [patient], store, clock, engine: local({ clock }) });
-  const estate = await Estate.open({ runtime, auth: apiKeys(store.apiKeys, { clock }) });
+  const site = await TestServer.open({ runtime, auth: apiKeys(store.apiKeys, { clock }) });
   return {
-    estate,
+    site,
     clock,
     newKey: async (scopes, more = {}) => {
       const expiresAt = clock.now() + 100 * hour;
@@ -38,11 +38,11 @@ async function stage(): Promise<Stage> {
       return key;
     },
     put: (id, body, key) =>
-      ask(`${estate.url}/schedules/${id}`, "PUT", {
+      ask(`${site.url}/schedules/${id}`, "PUT", {
         key,
         body: { agent: "patient", input: "go", cron: "0 * * * *", ...body },
       }),
-    [Symbol.asyncDispose]: () => estate[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
 }
 
@@ -51,7 +51,7 @@ const limits = { budget: { maxTokens: 1_000 }, maxAgents: 3, priority: "low" } a
 test("a schedule is set, read, listed, paused and removed by a client", async () => {
   await using at = await stage();
   const key = await at.newKey(["run", "read"]);
-  const { schedules } = createClient({ url: at.estate.url, key });
+  const { schedules } = createClient({ url: at.site.url, key });
   const settings = { agent: "patient", input: "go", cron: "30 9 * * 1-5", timeZone: "Europe/Berlin" };
   const set = await schedules.set("news", { ...settings, budget: { maxTokens: 5 } });
   expect(set).toMatchObject({ id: "news", user: null, agent: "patient", budget: { maxTokens: 5 } });
@@ -75,9 +75,9 @@ test("the limits of the key that set a schedule hold at each tick", async () => 
   expect((await at.put("each", {}, key)).status).toBe(200);
   for (const tick of [1, 2]) {
     await at.clock.advance(hour);
-    const { last } = (await at.estate.runtime.schedules.get("each", { tenant: "acme" })) ?? {};
+    const { last } = (await at.site.runtime.schedules.get("each", { tenant: "acme" })) ?? {};
     expect(last).toMatchObject({ outcome: "started", tick: at.clock.now() });
-    const { tree } = await at.estate.runtime.run(last?.treeId ?? "", { tenant: "acme" }).ledger();
+    const { tree } = await at.site.runtime.run(last?.treeId ?? "", { tenant: "acme" }).ledger();
     expect([tick, tree.maxTokens, tree.maxAgents]).toEqual([tick, 1_000, 3]);
   }
 });
@@ -88,8 +88,8 @@ test("once the key that set it is revoked, a schedule starts nothing until anoth
   await at.put("each", {}, key);
   const id = key.split("_")[1] ?? "";
   const last = async (): Promise<ScheduleDetails["last"]> =>
-    (await createClient({ url: at.estate.url, key: other }).schedules.get("each")).last;
-  await at.estate.runtime.store.apiKeys.revoke("acme", id);
+    (await createClient({ url: at.site.url, key: other }).schedules.get("each")).last;
+  await at.site.runtime.store.apiKeys.revoke("acme", id);
   await at.clock.advance(hour);
   expect(await last()).toMatchObject({ outcome: "failed", error: "key-revoked", treeId: null });
   await at.put("each", {}, other);
@@ -103,7 +103,7 @@ test("trees of a user's schedule are the user's, and no other user reaches it", 
   const bob = await at.newKey(["run", "read"], { user: "bob" });
   await at.put("each", {}, ada);
   await at.clock.advance(hour);
-  const adas = createClient({ url: at.estate.url, key: ada });
+  const adas = createClient({ url: at.site.url, key: ada });
   // The store lists a tree a little later.
   await expect
     .poll(async () => {
@@ -111,7 +111,7 @@ test("trees of a user's schedule are the user's, and no other user reaches it", 
       return (await adas.runs({ roots: "true" })).items.map(({ agentId }) => agentId);
     })
     .toEqual(["patient"]);
-  const { schedules } = createClient({ url: at.estate.url, key: bob });
+  const { schedules } = createClient({ url: at.site.url, key: bob });
   await expect(schedules.get("each")).rejects.toMatchObject({ code: "not-found" });
   await expect(schedules.get("each", { user: "ada" })).rejects.toMatchObject({ code: "forbidden" });
   await expect(schedules.remove("each", { user: "ada" })).rejects.toMatchObject({ code: "forbidden" });
@@ -138,5 +138,5 @@ test("a key that may only read sets and removes nothing", async () => {
   await using at = await stage();
   const key = await at.newKey(["read"]);
   expect((await at.put("each", {}, key)).status).toBe(403);
-  expect((await ask(`${at.estate.url}/schedules/each`, "DELETE", { key })).status).toBe(403);
+  expect((await ask(`${at.site.url}/schedules/each`, "DELETE", { key })).status).toBe(403);
 });

@@ -9,13 +9,13 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask, codeOf, open as request, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
-import { Estate, inAYear, steward } from "./estate.ts";
+import { TestServer, inAYear, approvalAgent } from "./test-server.ts";
 
-const estateOf = async (...options: Parameters<typeof Estate.open>): Promise<Estate> =>
-  closing(await Estate.open(...options));
+const openSite = async (...options: Parameters<typeof TestServer.open>): Promise<TestServer> =>
+  closing(await TestServer.open(...options));
 
 const newRuntime = () => {
-  const runtime = createRuntime({ agents: [steward()], store: memoryStore() });
+  const runtime = createRuntime({ agents: [approvalAgent()], store: memoryStore() });
   closing(runtime);
   return runtime;
 };
@@ -56,7 +56,7 @@ test("on loopback no key is needed, and a foreign page gets nothing", async () =
     "localhost.evil.example",
     "127.0.0.1.evil",
   ])
-    expect(told(await ask(url, "GET", { headers: { host } }))).toEqual([421, "wrong-host"]);
+    expect(told(await ask(url, "GET", { headers: { host } }))).toEqual([421, "host-not-allowed"]);
   for (const host of ["localhost", `LOCALHOST:${listener.port}`, "127.0.0.1:1", "[::1]:80"])
     expect((await ask(url, "GET", { headers: { host } })).status).toBe(200);
 });
@@ -65,7 +65,7 @@ test("pages of other origins may not ask, and there is no CORS", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
   closing(listener);
   const url = `${listener.url}/runs`;
-  const body = { agent: "steward", input: "sell" };
+  const body = { agent: "manager", input: "sell" };
   const from = (headers: Readonly<Record<string, string>>): Promise<Reply> =>
     ask(url, "POST", { body, headers });
   const strange: readonly Readonly<Record<string, string>>[] = [
@@ -88,25 +88,25 @@ test("pages of other origins may not ask, and there is no CORS", async () => {
 
 test("an origin that is listed may ask, with a key", async () => {
   const origin = "https://desk.example";
-  const estate = await estateOf({ origins: [origin] });
-  const preflight = await ask(`${estate.url}/runs`, "OPTIONS", { headers: { origin } });
+  const site = await openSite({ origins: [origin] });
+  const preflight = await ask(`${site.url}/runs`, "OPTIONS", { headers: { origin } });
   expect([preflight.status, preflight.headers["access-control-allow-origin"]]).toEqual([204, origin]);
-  const reply = await estate.get("/agents", { headers: { origin } });
+  const reply = await site.get("/agents", { headers: { origin } });
   expect([reply.status, reply.headers["access-control-allow-origin"]]).toEqual([200, origin]);
-  const keyless = await ask(`${estate.url}/agents`, "GET", { headers: { origin } });
+  const keyless = await ask(`${site.url}/agents`, "GET", { headers: { origin } });
   expect([keyless.status, keyless.headers["access-control-allow-origin"]]).toEqual([401, origin]);
-  expect((await estate.get("/agents", { headers: { origin: `${origin}.evil` } })).status).toBe(403);
+  expect((await site.get("/agents", { headers: { origin: `${origin}.evil` } })).status).toBe(403);
 });
 
 test("a body that is too large is refused, whether it says so or not", async () => {
-  const estate = await estateOf({ limits: { bodyBytes: 1_000, uploadBytes: 1_500 } });
-  const body = { agent: "steward", input: "x".repeat(2_000) };
-  expect(told(await estate.post("/runs", body))).toEqual([413, "body-too-large"]);
-  const { hostname, port } = new URL(estate.url);
+  const site = await openSite({ limits: { bodyBytes: 1_000, uploadBytes: 1_500 } });
+  const body = { agent: "manager", input: "x".repeat(2_000) };
+  expect(told(await site.post("/runs", body))).toEqual([413, "body-too-large"]);
+  const { hostname, port } = new URL(site.url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.setEncoding("utf8");
   socket.write(
-    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${estate.keys.acme.admin}\r\n` +
+    `POST /runs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${site.keys.acme.admin}\r\n` +
       "content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
   );
   // It never ends: it is refused before that.
@@ -117,24 +117,24 @@ test("a body that is too large is refused, whether it says so or not", async () 
 });
 
 test("a body that is not JSON is refused, and so is a form that a page could send", async () => {
-  const estate = await estateOf();
-  const key = estate.keys.acme.admin;
+  const site = await openSite();
+  const key = site.keys.acme.admin;
   const post = (body: string, type: string): Promise<Reply> =>
-    ask(`${estate.url}/runs`, "POST", { key, body, headers: { "content-type": type } });
-  for (const body of ["{", "[]", "null", '"x"', '{"agent":"steward"}', '{"agent":"steward","input":7}'])
+    ask(`${site.url}/runs`, "POST", { key, body, headers: { "content-type": type } });
+  for (const body of ["{", "[]", "null", '"x"', '{"agent":"manager"}', '{"agent":"manager","input":7}'])
     expect(told(await post(body, "application/json"))).toEqual([400, "invalid-request"]);
-  const good = JSON.stringify({ agent: "steward", input: "sell" });
+  const good = JSON.stringify({ agent: "manager", input: "sell" });
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
     expect(told(await post(good, type))).toEqual([415, "unsupported-media-type"]);
   expect((await post(good, "application/json; charset=utf-8")).status).toBe(202);
 });
 
 test("a number that could not be kept exactly is refused, and the same digits as a text are not", async () => {
-  const estate = await estateOf();
+  const site = await openSite();
   const post = (data: string): Promise<Reply> =>
-    ask(`${estate.url}/runs`, "POST", {
-      key: estate.keys.acme.admin,
-      body: `{"agent":"steward","input":"sell","metadata":{"n":${data}}}`,
+    ask(`${site.url}/runs`, "POST", {
+      key: site.keys.acme.admin,
+      body: `{"agent":"manager","input":"sell","metadata":{"n":${data}}}`,
       headers: { "content-type": "application/json" },
     });
   for (const number of ["1e309", "12345678901234567890", "-9007199254740993"])
@@ -146,11 +146,11 @@ test("a number that could not be kept exactly is refused, and the same digits as
 const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 test("a body that is nested too deep is refused, at any position", async () => {
-  const estate = await estateOf();
+  const site = await openSite();
   const start = (levels: number): Promise<Reply> => {
-    const body = `{"agent":"steward","input":"sell","metadata":{"deep":${nested(levels)}}}`;
+    const body = `{"agent":"manager","input":"sell","metadata":{"deep":${nested(levels)}}}`;
     const headers = { "content-type": "application/json" };
-    return ask(`${estate.url}/runs`, "POST", { key: estate.keys.acme.admin, body, headers });
+    return ask(`${site.url}/runs`, "POST", { key: site.keys.acme.admin, body, headers });
   };
   for (const levels of [63, 5_000, 100_000]) {
     const refused = await start(levels);
@@ -166,9 +166,9 @@ const objectWith = (keys: number): object =>
 const listWith = (keys: number): object => ({ list: Array.from({ length: keys }, () => ({ a: 1 })) });
 
 test("a body with too many keys is refused, whether they are in one object or in many", async () => {
-  const estate = await estateOf();
+  const site = await openSite();
   const start = (metadata: object): Promise<Reply> =>
-    estate.post("/runs", { agent: "steward", input: "sell", metadata });
+    site.post("/runs", { agent: "manager", input: "sell", metadata });
   for (const make of [objectWith, listWith]) {
     const refused = await start(make(50_001));
     expect(told(refused)).toEqual([400, "invalid-request"]);
@@ -208,14 +208,14 @@ test("keys in a store are good until they are revoked", async () => {
 
 test("a client over its rate gets a retry time, and other clients are not affected", async () => {
   const clock = manualClock(1_000);
-  const estate = await estateOf({ clock, limits: { requestsPerMinute: 3 } });
-  for (let n = 0; n < 3; n += 1) expect((await estate.get("/agents")).status).toBe(200);
-  const refused = await estate.get("/agents");
+  const site = await openSite({ clock, limits: { requestsPerMinute: 3 } });
+  for (let n = 0; n < 3; n += 1) expect((await site.get("/agents")).status).toBe(200);
+  const refused = await site.get("/agents");
   expect([...told(refused), refused.headers["retry-after"]]).toEqual([429, "too-many-requests", "20"]);
-  expect((await estate.get("/agents", { key: estate.keys.rival.admin })).status).toBe(200);
+  expect((await site.get("/agents", { key: site.keys.rival.admin })).status).toBe(200);
   await clock.advance(20_000);
-  expect((await estate.get("/agents")).status).toBe(200);
-  expect((await estate.get("/agents")).status).toBe(429);
+  expect((await site.get("/agents")).status).toBe(200);
+  expect((await site.get("/agents")).status).toBe(429);
 });
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -223,17 +223,17 @@ const never = (): Promise<never> => new Promise(() => undefined);
 test("without an answering worker, the caller gets an error in time", async () => {
   const store = memoryStore();
   const stuck = Object.assign(Object.create(store), { sessions: { list: never } });
-  const estate = await estateOf({
+  const site = await openSite({
     runtime: createRuntime({ agents: [], store: stuck }),
-    limits: { answerS: 0.2 },
+    limits: { requestTimeoutMs: 200 },
   });
-  expect(told(await estate.get("/sessions"))).toEqual([504, "no-answer"]);
-  expect((await estate.get("/agents")).status).toBe(200);
+  expect(told(await site.get("/sessions"))).toEqual([504, "no-answer"]);
+  expect((await site.get("/agents")).status).toBe(200);
 });
 
 test("a request that dawdles is ended", async () => {
-  const estate = await estateOf({ headersTimeoutS: 1, requestTimeoutS: 1 });
-  const { hostname, port } = new URL(estate.url);
+  const site = await openSite({ headersTimeoutS: 1, requestTimeoutS: 1 });
+  const { hostname, port } = new URL(site.url);
   for (const beginning of [
     "GET /agents HTTP/1.1\r\nhost: lo",
     "POST /runs HTTP/1.1\r\ncontent-length: 9\r\n\r\n{",
@@ -245,12 +245,12 @@ test("a request that dawdles is ended", async () => {
 });
 
 test("every response has headers that restrict pages", async () => {
-  const estate = await estateOf();
+  const site = await openSite();
   const answers = [
-    await estate.get("/agents"),
-    await estate.get("/nothing"),
-    await ask(`${estate.url}/agents`, "GET"),
-    await ask(`${estate.url}/agents`, "GET", { headers: { host: "evil.example" } }),
+    await site.get("/agents"),
+    await site.get("/nothing"),
+    await ask(`${site.url}/agents`, "GET"),
+    await ask(`${site.url}/agents`, "GET", { headers: { host: "evil.example" } }),
   ];
   for (const { headers } of answers)
     expect(headers).toMatchObject({
@@ -259,8 +259,8 @@ test("every response has headers that restrict pages", async () => {
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",
     });
-  await estate.post("/runs", { agent: "counter", input: "count", id: "silence" });
-  const stream = await request(`${estate.url}/runs/silence/events`, "GET", { key: estate.keys.acme.read });
+  await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
+  const stream = await request(`${site.url}/runs/silence/events`, "GET", { key: site.keys.acme.read });
   expect(stream.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
   stream.destroy();
 });

@@ -1,9 +1,9 @@
 import { agent, type Agent, Json } from "reeve";
 import { apiKeys, createApiKey } from "reeve/server";
-import { heldModel, say, scriptedModel } from "reeve/testing";
+import { manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { codeOf } from "./ask.ts";
-import { Estate, inAYear } from "./estate.ts";
+import { TestServer, inAYear } from "./test-server.ts";
 
 interface Doubt {
   readonly attempt: string;
@@ -20,27 +20,27 @@ const talker = (name: string, model = `=${name}`): Agent =>
     model: { ...scriptedModel([say("done")], { price }), id: model },
   });
 
-async function estateOf(agents: readonly Agent[]): Promise<Estate> {
-  const estate = await Estate.open({ agents });
-  onTestFinished(() => estate[Symbol.asyncDispose]());
-  return estate;
+async function openSite(agents: readonly Agent[]): Promise<TestServer> {
+  const site = await TestServer.open({ agents });
+  onTestFinished(() => site[Symbol.asyncDispose]());
+  return site;
 }
 
-async function run(estate: Estate, agentName: string, fields: object = {}): Promise<number> {
-  const begun = await estate.post("/runs", { agent: agentName, input: "go", ...fields });
+async function run(site: TestServer, agentName: string, fields: object = {}): Promise<number> {
+  const begun = await site.post("/runs", { agent: agentName, input: "go", ...fields });
   const { treeId } = Json.as<{ treeId: string }>(begun.json);
-  const handle = estate.runtime.run(treeId, { tenant: "acme" });
+  const handle = site.runtime.run(treeId, { tenant: "acme" });
   for await (const _ of handle.events()) continue;
   return (await handle.ledger()).tree.settled.costMicros;
 }
 
 test("money is answered by agent, model, user, day and tree, to the micro-dollar, and only to its tenant", async () => {
-  const estate = await estateOf([talker("lead"), talker("writer")]);
-  const lead = await run(estate, "lead", { id: "first" });
-  const writer = await run(estate, "writer", { id: "second" });
+  const site = await openSite([talker("lead"), talker("writer")]);
+  const lead = await run(site, "lead", { id: "first" });
+  const writer = await run(site, "writer", { id: "second" });
   expect(lead).toBeGreaterThan(0);
   const today = new Date().toISOString().slice(0, 10);
-  const by = async (names: string): Promise<unknown> => (await estate.get(`/spend?by=${names}`)).json;
+  const by = async (names: string): Promise<unknown> => (await site.get(`/spend?by=${names}`)).json;
   expect(await by("agent")).toMatchObject({
     more: false,
     items: [
@@ -57,21 +57,21 @@ test("money is answered by agent, model, user, day and tree, to the micro-dollar
       { tree: "second", model: "" },
     ],
   });
-  expect((await estate.get("/spend?by=agent&model==lead")).json).toMatchObject({
+  expect((await site.get("/spend?by=agent&model==lead")).json).toMatchObject({
     items: [{ agent: "lead" }],
   });
-  expect((await estate.get("/spend?from=0&to=3600000")).json).toMatchObject({ items: [] });
-  const rival = { key: estate.keys.rival.read };
-  expect((await estate.get("/spend", rival)).json).toMatchObject({ items: [] });
-  expect(codeOf(await estate.get("/spend?by=secret"))).toBe("invalid-request");
+  expect((await site.get("/spend?from=0&to=3600000")).json).toMatchObject({ items: [] });
+  const rival = { key: site.keys.rival.read };
+  expect((await site.get("/spend", rival)).json).toMatchObject({ items: [] });
+  expect(codeOf(await site.get("/spend?by=secret"))).toBe("invalid-request");
 });
 
 test("CSV has a row for each group, and no cell that a spreadsheet would execute", async () => {
-  const estate = await estateOf([talker("lead", '=HYPERLINK("http://x","y")'), talker("w", "@SUM(1)")]);
-  const cost = await run(estate, "lead");
-  await run(estate, "w");
-  const reply = await fetch(`${estate.url}/spend?by=model`, {
-    headers: { authorization: `Bearer ${estate.keys.acme.read}`, accept: "text/csv" },
+  const site = await openSite([talker("lead", '=HYPERLINK("http://x","y")'), talker("w", "@SUM(1)")]);
+  const cost = await run(site, "lead");
+  await run(site, "w");
+  const reply = await fetch(`${site.url}/spend?by=model`, {
+    headers: { authorization: `Bearer ${site.keys.acme.read}`, accept: "text/csv" },
   });
   expect(reply.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(reply.headers.get("content-disposition")).toContain("attachment");
@@ -92,57 +92,57 @@ test("a key of one user sees the money of that user alone", async () => {
     createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt: inAYear }),
   ];
   const lead = talker("lead");
-  const estate = await Estate.open({ agents: [lead], auth: apiKeys([ann.record, all.record]) });
-  onTestFinished(() => estate[Symbol.asyncDispose]());
+  const site = await TestServer.open({ agents: [lead], auth: apiKeys([ann.record, all.record]) });
+  onTestFinished(() => site[Symbol.asyncDispose]());
   for (const user of ["ann", "bob"]) {
-    const handle = await estate.runtime.start(lead, "go", { tenant: "acme", user });
+    const handle = await site.runtime.start(lead, "go", { tenant: "acme", user });
     for await (const _ of handle.events()) continue;
   }
-  const users = async (key: string): Promise<unknown> => (await estate.get("/spend?by=user", { key })).json;
+  const users = async (key: string): Promise<unknown> => (await site.get("/spend?by=user", { key })).json;
   expect(await users(ann.key)).toMatchObject({ items: [{ user: "ann" }] });
   expect(await users(all.key)).toMatchObject({ items: [{ user: "ann" }, { user: "bob" }] });
-  expect(codeOf(await estate.get("/spend?user=bob", { key: ann.key }))).toBe("forbidden");
+  expect(codeOf(await site.get("/spend?user=bob", { key: ann.key }))).toBe("forbidden");
 });
 
 test("a call in doubt is listed with its price, settled by an administrator, and then removed", async () => {
-  const model = heldModel({ id: "silent", price });
+  const model = manualModel({ id: "silent", price });
   const silent = agent({ name: "silent", description: "Waits", model, maxOutputTokens: 100 });
-  const estate = await estateOf([silent]);
-  await estate.post("/runs", { agent: "silent", input: "go", id: "lost", budget: { maxCostUsd: 1 } });
+  const site = await openSite([silent]);
+  await site.post("/runs", { agent: "silent", input: "go", id: "lost", budget: { maxCostUsd: 1 } });
   await expect.poll(() => model.calls.length).toBe(1);
   const live = async (): Promise<{ readonly reservedMicros: number }> =>
-    Json.as<{ live: { reservedMicros: number } }>((await estate.get("/tenant")).json).live;
+    Json.as<{ live: { reservedMicros: number } }>((await site.get("/tenant")).json).live;
   await expect.poll(async () => (await live()).reservedMicros).toBeGreaterThan(200);
   expect(await live()).toMatchObject({ trees: 1, agents: 1, inDoubtMicros: 0 });
-  await estate.post("/runs/lost/cancel");
+  await site.post("/runs/lost/cancel");
   const doubts = async (): Promise<readonly Doubt[]> =>
-    Json.as<{ items: readonly Doubt[] }>((await estate.get("/spend/in-doubt")).json).items;
+    Json.as<{ items: readonly Doubt[] }>((await site.get("/spend/in-doubt")).json).items;
   await expect.poll(async () => (await doubts()).length).toBe(1);
   const [doubt] = await doubts();
   expect(doubt).toMatchObject({ treeId: "lost", agentType: "silent", model: "silent" });
   const path = `/runs/${encodeURIComponent(doubt?.runId ?? "")}`;
   const attempt = encodeURIComponent(doubt?.attempt ?? "");
-  expect((await estate.get(`${path}/doubts/${attempt}`)).json).toMatchObject({
+  expect((await site.get(`${path}/doubts/${attempt}`)).json).toMatchObject({
     price,
     ceiling: { costMicros: doubt?.costMicros },
   });
-  expect((await estate.get(`${path}/doubts/other`)).json).toBeNull();
+  expect((await site.get(`${path}/doubts/other`)).json).toBeNull();
   const bill = { attempt: doubt?.attempt, usage: { input: 3, output: 5 } };
-  const read = { key: estate.keys.acme.read };
-  expect(codeOf(await estate.post(`${path}/reconcile`, bill, read))).toBe("forbidden");
-  expect((await estate.post(`${path}/reconcile`, bill)).json).toEqual({ reconciled: true });
+  const read = { key: site.keys.acme.read };
+  expect(codeOf(await site.post(`${path}/reconcile`, bill, read))).toBe("forbidden");
+  expect((await site.post(`${path}/reconcile`, bill)).json).toEqual({ reconciled: true });
   await expect.poll(doubts).toEqual([]);
-  expect((await estate.get("/spend?by=agent")).json).toMatchObject({
+  expect((await site.get("/spend?by=agent")).json).toMatchObject({
     items: [{ settledMicros: 13, inDoubtMicros: 0 }],
   });
 });
 
 test("the account of the tenant shows its budget, its leases, and the spend of today", async () => {
-  const estate = await estateOf([talker("lead")]);
-  await estate.post("/budget", { maxCostUsd: 2, per: "day" });
-  const cost = await run(estate, "lead");
-  const read = { key: estate.keys.acme.read };
-  expect((await estate.get("/tenant", read)).json).toMatchObject({
+  const site = await openSite([talker("lead")]);
+  await site.post("/budget", { maxCostUsd: 2, per: "day" });
+  const cost = await run(site, "lead");
+  const read = { key: site.keys.acme.read };
+  expect((await site.get("/tenant", read)).json).toMatchObject({
     budget: { maxCostMicros: 2_000_000, per: "day", spent: { costMicros: cost }, lent: { costMicros: 0 } },
     live: { trees: 0, agents: 0, reservedMicros: 0 },
     today: { settledMicros: cost },
@@ -151,11 +151,11 @@ test("the account of the tenant shows its budget, its leases, and the spend of t
 });
 
 test("trees are found by id, name and cost, and a filter without an index is refused with a message", async () => {
-  const estate = await estateOf([talker("lead")]);
-  await run(estate, "lead", { id: "alpha", name: "Quarterly report" });
-  await run(estate, "lead", { id: "beta" });
+  const site = await openSite([talker("lead")]);
+  await run(site, "lead", { id: "alpha", name: "Quarterly report" });
+  await run(site, "lead", { id: "beta" });
   const ids = async (query: string): Promise<unknown> =>
-    Json.as<{ items: { treeId: string }[] }>((await estate.get(`/runs?${query}`)).json).items.map(
+    Json.as<{ items: { treeId: string }[] }>((await site.get(`/runs?${query}`)).json).items.map(
       ({ treeId }) => treeId,
     );
   expect(await ids("id=al")).toEqual(["alpha"]);
@@ -164,7 +164,7 @@ test("trees are found by id, name and cost, and a filter without an index is ref
   expect(await ids("minSpend=99999999")).toEqual([]);
   expect(await ids("stop=answer,deadline&roots=true")).toEqual(["beta", "alpha"]);
   expect(await ids("asks=true")).toEqual([]);
-  const refused = async (query: string): Promise<unknown> => (await estate.get(`/runs?${query}`)).json;
+  const refused = async (query: string): Promise<unknown> => (await site.get(`/runs?${query}`)).json;
   expect(await refused("id=a&status=failed")).toMatchObject({
     error: { code: "invalid-request", message: expect.stringContaining("cannot be combined with status") },
   });

@@ -3,7 +3,7 @@ import { type StartLimits } from "#kernel";
 import { apiKeys, createApiKey } from "reeve/server";
 import { beforeEach, expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
-import { Estate, inAYear } from "./estate.ts";
+import { TestServer, inAYear } from "./test-server.ts";
 
 /** Priorities with which runs have started, newest last. */
 const priorities: Priority[] = [];
@@ -21,7 +21,7 @@ const urgent: Agent = { ...quiet, id: AgentId.of("urgent"), priority: "critical"
 async function open(options: {
   readonly limits?: StartLimits;
   readonly defaults?: StartLimits;
-}): Promise<{ readonly estate: Estate; readonly start: (body?: object) => Promise<Reply> }> {
+}): Promise<{ readonly site: TestServer; readonly start: (body?: object) => Promise<Reply> }> {
   const { limits, defaults = {} } = options;
   const { key, record } = createApiKey({
     tenant: "acme",
@@ -29,15 +29,15 @@ async function open(options: {
     expiresAt: inAYear,
     ...(limits && { limits }),
   });
-  const estate = await Estate.open({ agents: [quiet, urgent], auth: apiKeys([record]), defaults });
+  const site = await TestServer.open({ agents: [quiet, urgent], auth: apiKeys([record]), defaults });
   const start = (body: object = {}): Promise<Reply> =>
-    estate.post("/runs", { agent: "quiet", input: "go", id: "tree", ...body }, { key });
-  return { estate, start };
+    site.post("/runs", { agent: "quiet", input: "go", id: "tree", ...body }, { key });
+  return { site, start };
 }
 
 /** The limits that the tree was started with. */
-async function limitsOf(estate: Estate): Promise<object> {
-  const run = estate.runtime.run("tree", { tenant: "acme" });
+async function limitsOf(site: TestServer): Promise<object> {
+  const run = site.runtime.run("tree", { tenant: "acme" });
   const { tree, run: root } = await run.ledger();
   const { maxTokens, maxCostMicros, maxAgents } = tree;
   return { maxTokens, maxCostMicros, maxAgents, maxTurns: root?.maxTurns, priority: priorities.at(-1) };
@@ -52,11 +52,11 @@ const limits = {
 beforeEach(() => void priorities.splice(0));
 
 test("a tree that is started without limits gets the highest that its key allows", async () => {
-  const { estate, start } = await open({ limits });
-  await using _ = estate;
+  const { site, start } = await open({ limits });
+  await using _ = site;
   expect((await start({ agent: "urgent" })).status).toBe(202);
   await expect
-    .poll(() => limitsOf(estate))
+    .poll(() => limitsOf(site))
     .toEqual({ maxTokens: 1_000, maxCostMicros: 2_000_000, maxAgents: 5, maxTurns: 9, priority: "low" });
 });
 
@@ -66,11 +66,11 @@ test("a key's limits lower the server's defaults, and a caller may ask for less"
     priority: "background",
     maxAgents: 2,
   } as const;
-  const { estate, start } = await open({ limits, defaults });
-  await using _ = estate;
+  const { site, start } = await open({ limits, defaults });
+  await using _ = site;
   expect((await start({ budget: { maxTurns: 3 }, spawn: { maxAgents: 4 } })).status).toBe(202);
   await expect
-    .poll(() => limitsOf(estate))
+    .poll(() => limitsOf(site))
     .toEqual({
       maxTokens: 1_000,
       maxCostMicros: 1_000_000,
@@ -82,11 +82,11 @@ test("a key's limits lower the server's defaults, and a caller may ask for less"
 
 test("without limits of the key the server's defaults hold, and a caller may ask for more", async () => {
   const defaults = { budget: { maxCostUsd: 1, maxTokens: 5_000 }, maxAgents: 2 };
-  const { estate, start } = await open({ defaults });
-  await using _ = estate;
+  const { site, start } = await open({ defaults });
+  await using _ = site;
   await start({ budget: { maxCostUsd: 3 }, priority: "high" });
   await expect
-    .poll(() => limitsOf(estate))
+    .poll(() => limitsOf(site))
     .toEqual({
       maxTokens: 5_000,
       maxCostMicros: 3_000_000,
@@ -105,12 +105,12 @@ test.each([
   [{ priority: "normal" }, "priority must be at most low with this key, got normal"],
   [{ spawn: { maxAgents: 6 } }, "spawn.maxAgents must be at most 5 with this key, got 6"],
 ])("%j is refused, with the allowed values", async (body, message) => {
-  const { estate, start } = await open({ limits });
-  await using _ = estate;
+  const { site, start } = await open({ limits });
+  await using _ = site;
   const reply = await start(body);
   expect([reply.status, codeOf(reply)]).toEqual([403, "limit-exceeded"]);
   expect(reply.json).toMatchObject({ error: { message, allowed: limits } });
-  expect((await estate.runtime.runs.list({ tenant: "acme" })).items).toEqual([]);
+  expect((await site.runtime.runs.list({ tenant: "acme" })).items).toEqual([]);
 });
 
 test("limits that are none are refused where they are configured", async () => {
@@ -119,5 +119,5 @@ test("limits that are none are refused where they are configured", async () => {
     createApiKey({ tenant: null, scopes, expiresAt: inAYear, limits: wrong });
   expect(make({ budget: { maxTokens: -1 } })).toThrow(RangeError);
   expect(make({ maxAgents: 0 })).toThrow(RangeError);
-  await expect(Estate.open({ defaults: { budget: { maxCostUsd: NaN } } })).rejects.toThrow(RangeError);
+  await expect(TestServer.open({ defaults: { budget: { maxCostUsd: NaN } } })).rejects.toThrow(RangeError);
 });

@@ -3,7 +3,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { codeOf } from "./ask.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 const read = tool({
   name: "read_page",
@@ -11,7 +11,7 @@ const read = tool({
   input: z.object({ url: z.string() }),
   risk: "safe",
   origin: "web",
-  outside: false,
+  egress: false,
   execute: async () => "a secret page",
 });
 const price = { input: 3_000_000, output: 15_000_000, cachedInput: 300_000, request: 7 };
@@ -34,10 +34,10 @@ const reader = agent({
   middleware: { chat: [addDay] },
 });
 
-let estate: Estate;
+let site: TestServer;
 beforeAll(async () => {
-  estate = await Estate.open({ agents: [reader] });
-  const run = await estate.runtime.start(reader, "the secret task", {
+  site = await TestServer.open({ agents: [reader] });
+  const run = await site.runtime.start(reader, "the secret task", {
     id: "t",
     tenant: "acme",
     user: "dana",
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await run.result();
   for await (const _ of run.events());
 });
-afterAll(() => estate[Symbol.asyncDispose]());
+afterAll(() => site[Symbol.asyncDispose]());
 
 interface ShownPart {
   readonly role: string;
@@ -62,7 +62,7 @@ interface LogPage {
 const steps = (path: string): string => `/runs/t~0/steps/${path}`;
 
 test("a comparison of two steps leaves out their common parts, and has the replaced parts", async () => {
-  const { json } = await estate.get(steps("t~0:model:3?diff=t~0:model:1"), { key: estate.keys.acme.content });
+  const { json } = await site.get(steps("t~0:model:3?diff=t~0:model:1"), { key: site.keys.acme.content });
   const { prompt, replaced } = Json.as<Readonly<Record<string, readonly ShownPart[]>>>(json);
   expect(prompt?.map(({ role, same = false, content }) => [role, same, content !== null])).toEqual([
     ["system", false, true],
@@ -78,7 +78,7 @@ test("a comparison of two steps leaves out their common parts, and has the repla
 });
 
 test("each part tells its sender and its labels", async () => {
-  const { json } = await estate.get(steps("t~0:model:3"), { key: estate.keys.acme.content });
+  const { json } = await site.get(steps("t~0:model:3"), { key: site.keys.acme.content });
   expect(json).toMatchObject({
     prompt: [
       { role: "system" },
@@ -89,15 +89,15 @@ test("each part tells its sender and its labels", async () => {
     ],
     isEqual: true,
   });
-  const page = await estate.get(steps("t~0:tool:2"), { key: estate.keys.acme.content });
+  const page = await site.get(steps("t~0:tool:2"), { key: site.keys.acme.content });
   expect(page.json).toMatchObject({
     answer: [{ role: "result", labels: { untrusted: true, private: false } }],
   });
 });
 
 test("the figures of a step have its bill by line and its parts, and no content", async () => {
-  const { json, text } = await estate.get(steps("t~0:model:3/figures?diff=t~0:model:1"), {
-    key: estate.keys.acme.read,
+  const { json, text } = await site.get(steps("t~0:model:3/figures?diff=t~0:model:1"), {
+    key: site.keys.acme.read,
   });
   expect(json).toMatchObject({
     stepId: "t~0:model:3",
@@ -119,23 +119,23 @@ test("the figures of a step have its bill by line and its parts, and no content"
 });
 
 test("the sum of a bill equals the tree's booked cost", async () => {
-  const key = estate.keys.acme.read;
-  const { json } = await estate.get("/runs/t/log?type=budget.settled", { key });
+  const key = site.keys.acme.read;
+  const { json } = await site.get("/runs/t/log?type=budget.settled", { key });
   expect(json).toMatchObject({ items: [{ costMicros: 3_427 }, { costMicros: 3_427 }] });
 });
 
 test("a step is compared with steps of its own run only", async () => {
-  const key = estate.keys.acme.admin;
+  const key = site.keys.acme.admin;
   const paths = ["t~0:model:3?diff=t~1:model:1", "t~0:model:3/figures?diff=t~0:model:99"];
-  const codes = await Promise.all(paths.map(async (path) => codeOf(await estate.get(steps(path), { key }))));
+  const codes = await Promise.all(paths.map(async (path) => codeOf(await site.get(steps(path), { key }))));
   expect(codes).toEqual(["not-found", "not-found"]);
-  expect((await estate.get(steps("t~0:model:3?diff=x"), { key })).status).toBe(400);
+  expect((await site.get(steps("t~0:model:3?diff=x"), { key })).status).toBe(400);
 });
 
 test("the log has the events of a tree in pages, of one run, of some types", async () => {
-  const key = estate.keys.acme.read;
+  const key = site.keys.acme.read;
   const seqs = async (query: string): Promise<{ seqs: number[]; next: string | null; seq: number }> => {
-    const { json } = await estate.get(`/runs/t~0/log${query}`, { key });
+    const { json } = await site.get(`/runs/t~0/log${query}`, { key });
     const { items, next, seq } = Json.as<LogPage>(json);
     return { seqs: items.map((event) => event.seq), next, seq };
   };
@@ -150,7 +150,7 @@ test("the log has the events of a tree in pages, of one run, of some types", asy
     after = page.next;
   }
   expect(found).toEqual(all.seqs);
-  const { json } = await estate.get("/runs/t/log?type=budget,run.end", { key });
+  const { json } = await site.get("/runs/t/log?type=budget,run.end", { key });
   const { items } = Json.as<LogPage>(json);
   expect(items.map(({ type }) => type)).toEqual([
     "budget.reserved",
@@ -159,5 +159,5 @@ test("the log has the events of a tree in pages, of one run, of some types", asy
     "budget.settled",
     "run.end",
   ]);
-  expect((await estate.get("/runs/t/log?type=nothing", { key })).status).toBe(400);
+  expect((await site.get("/runs/t/log?type=nothing", { key })).status).toBe(400);
 });

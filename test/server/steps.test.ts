@@ -5,7 +5,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { codeOf } from "./ask.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 const look = tool({
   name: "look",
@@ -17,17 +17,17 @@ const look = tool({
 const model = scriptedModel([call("look", { q: "secret question" }), say("a secret answer")]);
 const reader = agent({ name: "reader", instructions: "A secret prompt.", model, tools: [look] });
 
-let estate: Estate;
+let site: TestServer;
 beforeAll(async () => {
-  estate = await Estate.open({ agents: [reader] });
-  const run = await estate.runtime.start(reader, "the secret input", { id: "t", tenant: "acme" });
+  site = await TestServer.open({ agents: [reader] });
+  const run = await site.runtime.start(reader, "the secret input", { id: "t", tenant: "acme" });
   await run.result();
   for await (const _ of run.events());
 });
-afterAll(() => estate[Symbol.asyncDispose]());
+afterAll(() => site[Symbol.asyncDispose]());
 
 test("a key that may read lists the steps of a run without content", async () => {
-  const { status, json, text } = await estate.get("/runs/t/steps?size=2", { key: estate.keys.acme.read });
+  const { status, json, text } = await site.get("/runs/t/steps?size=2", { key: site.keys.acme.read });
   expect(status).toBe(200);
   expect(json).toMatchObject({
     items: [
@@ -42,16 +42,16 @@ test("a key that may read lists the steps of a run without content", async () =>
 test("the content of a step needs the scope `content` or `admin`", async () => {
   const path = `/runs/t/steps/${encodeURIComponent("t~0:model:1")}`;
   for (const scope of ["read", "run", "approve"] as const)
-    expect(codeOf(await estate.get(path, { key: estate.keys.acme[scope] }))).toBe("forbidden");
+    expect(codeOf(await site.get(path, { key: site.keys.acme[scope] }))).toBe("forbidden");
   for (const scope of ["content", "admin"] as const) {
-    const { json } = await estate.get(path, { key: estate.keys.acme[scope] });
+    const { json } = await site.get(path, { key: site.keys.acme[scope] });
     expect(json).toMatchObject({ isEqual: true });
     expect(JSON.stringify(json)).toContain("the secret input");
   }
 });
 
 test("a step of another tenant, another run or no step is not found", async () => {
-  const other = estate.keys.rival.admin;
+  const other = site.keys.rival.admin;
   const paths = [
     "/runs/t/steps",
     "/runs/t/steps/t~0:model:1",
@@ -59,17 +59,17 @@ test("a step of another tenant, another run or no step is not found", async () =
     "/runs/t/steps/t~0:model:99",
   ];
   const codes = await Promise.all([
-    estate.get(paths[0] ?? "", { key: other }),
-    estate.get(paths[1] ?? "", { key: other }),
-    estate.get(paths[2] ?? ""),
-    estate.get(paths[3] ?? ""),
+    site.get(paths[0] ?? "", { key: other }),
+    site.get(paths[1] ?? "", { key: other }),
+    site.get(paths[2] ?? ""),
+    site.get(paths[3] ?? ""),
   ]);
   expect(codes.map(codeOf)).toEqual(["not-found", "not-found", "not-found", "not-found"]);
-  expect((await estate.get("/runs/t/steps/x")).status).toBe(400);
+  expect((await site.get("/runs/t/steps/x")).status).toBe(400);
 });
 
 test("a client lists steps, reads one, and keeps them", async () => {
-  const run = createClient({ url: estate.url, key: estate.keys.acme.admin }).run("t");
+  const run = createClient({ url: site.url, key: site.keys.acme.admin }).run("t");
   const { items } = await run.steps();
   expect(items.length).toBe(3);
   const prompts: StepPrompt[] = await Promise.all(items.map(({ stepId }) => run.prompt(stepId)));

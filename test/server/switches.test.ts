@@ -3,7 +3,7 @@ import { createClient } from "reeve/client";
 import { apiKeys, createApiKey } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
-import { Estate, inAYear } from "./estate.ts";
+import { TestServer, inAYear } from "./test-server.ts";
 
 const writer: Agent = { id: AgentId.of("writer"), run: async () => "written" };
 
@@ -21,8 +21,8 @@ test("an admin's key disables agents for its tenant, one without a tenant for al
   const [acme, other, operator] = [keyOf("acme"), keyOf("other"), keyOf(null)];
   const auth = apiKeys([acme, other, operator].map(({ record }) => record));
   const runtime = createRuntime({ agents: [writer], store: memoryStore() });
-  await using estate = await Estate.open({ runtime, auth });
-  const clientOf = ({ key }: { readonly key: string }) => createClient({ url: estate.url, key });
+  await using site = await TestServer.open({ runtime, auth });
+  const clientOf = ({ key }: { readonly key: string }) => createClient({ url: site.url, key });
   const [ours, theirs, all] = [clientOf(acme), clientOf(other), clientOf(operator)];
   const start = (client: typeof ours) => codeOf(client.start("writer", "go"));
 

@@ -4,7 +4,7 @@ import { call, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { ask, codeOf, type Reply } from "./ask.ts";
-import { counter, Estate, inAYear, steward } from "./estate.ts";
+import { counter, TestServer, inAYear, approvalAgent } from "./test-server.ts";
 import { openLive } from "./sse.ts";
 import { keyRows, liveRows, stepRows, tenantRows } from "./tenant-rows.ts";
 
@@ -60,13 +60,13 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs": [
     { answer: "own" },
     { answer: "own", query: ({ session }) => `?session=${session}` },
-    { answer: "own", query: () => "?agent=steward&roots=true&size=1" },
+    { answer: "own", query: () => "?agent=manager&roots=true&size=1" },
   ],
   "get /runs/:run": [look],
   "get /runs/:run/result": [look],
   "get /runs/:run/tree": [look],
   "get /runs/:run/view": [look],
-  "get /runs/:run/obstacle": [look],
+  "get /runs/:run/blocker": [look],
   "get /runs/:run/ledger": [look],
   "get /runs/:run/doubts/:attempt": [look],
   "get /runs/:run/events": [look, { answer: "hidden", query: () => "?deltas=true" }],
@@ -147,7 +147,7 @@ test("every route has a row", () => {
   );
 });
 
-let estate: Estate;
+let site: TestServer;
 const owned: Record<string, Owned> = {};
 
 /** The ids of what does not exist. */
@@ -165,7 +165,7 @@ const nobodys: Owned = {
 
 /** Facts and a block of a user, and a block of the tenant with a text that no user is given. */
 async function rememberFor(user: string): Promise<void> {
-  const { memory } = estate.runtime.store;
+  const { memory } = site.runtime.store;
   const [partition, owner] = [Partition.of("acme"), MemoryOwner.user(UserId.of(user))];
   const written = { runId: null, labels: Labels.none, limit: 100, version: 0, at: 0 };
   const told = { validFrom: 0, validTo: null, recordedAt: 0, runId: null, labels: Labels.none };
@@ -200,24 +200,24 @@ beforeAll(async () => {
   const sell = call("sell", { field: "north" });
   const model = scriptedModel([sell, ...Array.from({ length: 99 }, () => sell)]);
   const dev = { example: null, failure: () => null, cause: () => undefined };
-  estate = await Estate.open({ auth, agents: [steward(model), counter], dev });
+  site = await TestServer.open({ auth, agents: [approvalAgent(model), counter], dev });
   for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
     const [run, session] = [`${user}-tree`, `${user}-talk`];
-    expect((await estate.post("/sessions", { agent: "steward", id: session }, { key: bearer })).status).toBe(
+    expect((await site.post("/sessions", { agent: "manager", id: session }, { key: bearer })).status).toBe(
       200,
     );
-    const begun = { agent: "steward", input: `the words of ${user}`, id: run, session };
-    expect((await estate.post("/runs", begun, { key: bearer })).status).toBe(202);
-    const handle = estate.runtime.run(run, { tenant: "acme" });
+    const begun = { agent: "manager", input: `the words of ${user}`, id: run, session };
+    expect((await site.post("/runs", begun, { key: bearer })).status).toBe(202);
+    const handle = site.runtime.run(run, { tenant: "acme" });
     for await (const event of handle.events()) if (event.type === "approval.requested") break;
     const [asked] = await handle.approvals();
     const hello = said(`${user}-chat`, { type: "text", text: "hello" }, "user");
-    expect((await estate.post("/chat/steward", hello, { key: bearer })).status).toBe(200);
-    await estate.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
+    expect((await site.post("/chat/manager", hello, { key: bearer })).status).toBe(200);
+    await site.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
     await rememberFor(user);
     const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
-    await estate.runtime.schedules.set({ ...yearly, tenant: "acme", user });
-    await estate.runtime.webhooks.set({ id: "hook", url: "https://receiver.example/", tenant: "acme" });
+    await site.runtime.schedules.set({ ...yearly, tenant: "acme", user });
+    await site.runtime.webhooks.set({ id: "hook", url: "https://receiver.example/", tenant: "acme" });
     owned[user] = {
       user,
       run,
@@ -226,14 +226,14 @@ beforeAll(async () => {
       chat: `${user}-chat`,
       step: `${run}~0:model:1`,
       schedule: "yearly",
-      live: await openLive(estate.url, bearer),
+      live: await openLive(site.url, bearer),
       webhook: "hook",
     };
   }
-  await estate.runtime.tenants.setBudget({ tenant: "acme" }, { maxTokens: 9_000_000, per: "ever" });
+  await site.runtime.tenants.setBudget({ tenant: "acme" }, { maxTokens: 9_000_000, per: "ever" });
 });
 
-afterAll(() => estate[Symbol.asyncDispose]());
+afterAll(() => site[Symbol.asyncDispose]());
 
 type Caller = (typeof callers)[string];
 
@@ -244,10 +244,10 @@ function askRow(
   named: Owned,
 ): Promise<Reply> {
   const [method = "", path = ""] = name.split(" ");
-  const ids: Readonly<Record<string, string>> = { ...named, agent: "steward", attempt: "a1" };
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "manager", attempt: "a1" };
   const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
   const headers = header === undefined ? {} : { "x-reeve-user": header };
-  const url = `${estate.url}${filled}${row.query?.(named) ?? ""}`;
+  const url = `${site.url}${filled}${row.query?.(named) ?? ""}`;
   return ask(url, method.toUpperCase(), { key, headers, body: row.body?.(named) });
 }
 
@@ -256,7 +256,7 @@ const other = (user: string): Owned => ownedBy(user === "u-ada" ? "u-bob" : "u-a
 
 const statuses = (): Promise<readonly string[]> =>
   Promise.all(
-    ["u-ada", "u-bob"].map((user) => estate.runtime.run(ownedBy(user).run, { tenant: "acme" }).status()),
+    ["u-ada", "u-bob"].map((user) => site.runtime.run(ownedBy(user).run, { tenant: "acme" }).status()),
   );
 
 const plain = ({ text }: Reply, named: Owned): string =>
@@ -336,9 +336,9 @@ test("lists and budgets of another user are refused, not emptied", async () => {
     "/sessions/u-bob-talk/export?user=u-bob",
     "/sessions/u-bob-talk/entries?user=u-bob",
   ]) {
-    const reply = await estate.get(path, { key: ada.key });
+    const reply = await site.get(path, { key: ada.key });
     expect([path, reply.status, codeOf(reply)]).toEqual([path, 403, "forbidden"]);
-    expect((await estate.get(path.replaceAll("u-bob", "u-ada"), { key: ada.key })).status).toBe(200);
-    expect((await estate.get(path, { key: backend.key })).status).toBe(200);
+    expect((await site.get(path.replaceAll("u-bob", "u-ada"), { key: ada.key })).status).toBe(200);
+    expect((await site.get(path, { key: backend.key })).status).toBe(200);
   }
 });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
 import { chatWith } from "./chat.ts";
 import { closing } from "./closing.ts";
-import { counter, Estate, inAYear, steward } from "./estate.ts";
+import { counter, TestServer, inAYear, approvalAgent } from "./test-server.ts";
 
 type Keys = Readonly<Record<"ada" | "bob" | "plain" | "trusted" | "admin", string>>;
 
@@ -17,7 +17,9 @@ const of = (user: string | null, ...scopes: readonly Scope[]) =>
   createApiKey({ tenant: "acme", user, scopes, expiresAt: inAYear });
 
 /** A server with a key for each of two users, and keys that are bound to none: with and without the right to act for users. */
-async function open(store: Store = memoryStore()): Promise<{ readonly estate: Estate; readonly keys: Keys }> {
+async function open(
+  store: Store = memoryStore(),
+): Promise<{ readonly site: TestServer; readonly keys: Keys }> {
   const made = {
     ada: of("ada", "read", "run", "approve"),
     bob: of("bob", "read", "run", "approve"),
@@ -26,11 +28,11 @@ async function open(store: Store = memoryStore()): Promise<{ readonly estate: Es
     admin: of(null, "admin"),
   };
   const auth = apiKeys(Object.values(made).map(({ record }) => record));
-  const runtime = createRuntime({ agents: [steward(), counter, parrot], store, approver: "people" });
-  const estate = closing(await Estate.open({ runtime, auth }));
+  const runtime = createRuntime({ agents: [approvalAgent(), counter, parrot], store, approver: "human" });
+  const site = closing(await TestServer.open({ runtime, auth }));
   const { ada, bob, plain, trusted, admin } = made;
   const keys = { ada: ada.key, bob: bob.key, plain: plain.key, trusted: trusted.key, admin: admin.key };
-  return { estate, keys };
+  return { site, keys };
 }
 
 const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
@@ -39,71 +41,71 @@ const forUser = (user: string): { readonly headers: Readonly<Record<string, stri
   headers: { "x-reeve-user": user },
 });
 
-async function userOf({ runtime }: Estate, tree: string): Promise<unknown> {
+async function userOf({ runtime }: TestServer, tree: string): Promise<unknown> {
   return runtime.runs.userOf(tree, { tenant: "acme" });
 }
 
 test("a tree that a user's key starts is that user's, whether or not the body says so", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   const key = keys.ada;
-  expect((await estate.post("/runs", { ...start, id: "silent" }, { key })).status).toBe(202);
-  expect((await estate.post("/runs", { ...start, id: "named", user: "ada" }, { key })).status).toBe(202);
-  const header = await estate.post("/runs", { ...start, id: "header" }, { key, ...forUser("ada") });
+  expect((await site.post("/runs", { ...start, id: "silent" }, { key })).status).toBe(202);
+  expect((await site.post("/runs", { ...start, id: "named", user: "ada" }, { key })).status).toBe(202);
+  const header = await site.post("/runs", { ...start, id: "header" }, { key, ...forUser("ada") });
   expect(header.status).toBe(202);
-  for (const id of ["silent", "named", "header"]) expect(await userOf(estate, id)).toBe("ada");
+  for (const id of ["silent", "named", "header"]) expect(await userOf(site, id)).toBe("ada");
 });
 
 test("a user's key names no other user, in the body or in the header", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   const key = keys.ada;
   for (const reply of [
-    await estate.post("/runs", { ...start, id: "t", user: "bob" }, { key }),
-    await estate.post("/runs", { ...start, id: "t" }, { key, ...forUser("bob") }),
-    await estate.post("/runs", { ...start, id: "t", user: "bob" }, { key, ...forUser("ada") }),
+    await site.post("/runs", { ...start, id: "t", user: "bob" }, { key }),
+    await site.post("/runs", { ...start, id: "t" }, { key, ...forUser("bob") }),
+    await site.post("/runs", { ...start, id: "t", user: "bob" }, { key, ...forUser("ada") }),
   ]) {
     expect(told(reply)).toEqual([403, "forbidden"]);
     expect(reply.text).toContain("remove it, or use a key of that user");
   }
-  expect((await estate.get("/runs/t", { key: keys.admin })).status).toBe(404);
+  expect((await site.get("/runs/t", { key: keys.admin })).status).toBe(404);
 });
 
 test("a key that is bound to no user names one only with the scope act-for-users", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   const chat = { id: "c", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hi" }] }] };
   const key = keys.plain;
   for (const reply of [
-    await estate.post("/runs", { ...start, user: "ada" }, { key }),
-    await estate.post("/runs", start, { key, ...forUser("ada") }),
-    await estate.post("/chat/parrot", chat, { key, ...forUser("ada") }),
-    await estate.get("/runs", { key, ...forUser("ada") }),
+    await site.post("/runs", { ...start, user: "ada" }, { key }),
+    await site.post("/runs", start, { key, ...forUser("ada") }),
+    await site.post("/chat/parrot", chat, { key, ...forUser("ada") }),
+    await site.get("/runs", { key, ...forUser("ada") }),
   ]) {
     expect(told(reply)).toEqual([403, "forbidden"]);
     expect(reply.text).toContain("use a key bound to the user, or one with the scope act-for-users");
   }
-  expect((await estate.post("/runs", { ...start, id: "mine" }, { key })).status).toBe(202);
-  expect(await userOf(estate, "mine")).toBeNull();
+  expect((await site.post("/runs", { ...start, id: "mine" }, { key })).status).toBe(202);
+  expect(await userOf(site, "mine")).toBeNull();
   for (const able of [keys.trusted, keys.admin]) {
     const id = `by-${able.slice(-8)}`;
-    expect((await estate.post("/runs", { ...start, id, user: "ada" }, { key: able })).status).toBe(202);
-    const again = await estate.post("/runs", { ...start, id }, { key: able, ...forUser("ada") });
-    expect([again.status, await userOf(estate, id)]).toEqual([202, "ada"]);
+    expect((await site.post("/runs", { ...start, id, user: "ada" }, { key: able })).status).toBe(202);
+    const again = await site.post("/runs", { ...start, id }, { key: able, ...forUser("ada") });
+    expect([again.status, await userOf(site, id)]).toEqual([202, "ada"]);
   }
 });
 
 test("a header that names no user is refused", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   for (const name of ["", "a b", "ada, bob", "x".repeat(129)]) {
-    const reply = await estate.get("/runs", { key: keys.trusted, ...forUser(name) });
+    const reply = await site.get("/runs", { key: keys.trusted, ...forUser(name) });
     expect([name, ...told(reply)]).toEqual([name, 400, "invalid-request"]);
   }
 });
 
 test("a filter by user only narrows the view of a key without a user: it needs no further scope", async () => {
-  const { estate, keys } = await open();
-  await estate.post("/runs", { ...start, id: "hers" }, { key: keys.ada });
-  await estate.post("/runs", { ...start, id: "his" }, { key: keys.bob });
+  const { site, keys } = await open();
+  await site.post("/runs", { ...start, id: "hers" }, { key: keys.ada });
+  await site.post("/runs", { ...start, id: "his" }, { key: keys.bob });
   const listed = async (query: string): Promise<string> =>
-    (await estate.get(`/runs${query}`, { key: keys.plain })).text;
+    (await site.get(`/runs${query}`, { key: keys.plain })).text;
   await expect.poll(() => listed("")).toMatch(/hers.*his|his.*hers/);
   expect(await listed("?user=ada")).not.toContain("his");
 });
@@ -126,28 +128,28 @@ test("a source of keys that drops the user opens nothing", async () => {
 });
 
 test("two users with the same chat id and the same message are two conversations", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   const chatOf = (key: string, headers: Readonly<Record<string, string>> = {}) =>
-    estate.post(
+    site.post(
       "/chat/counter",
       { id: "c", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "count" }] }] },
       { key, headers },
     );
   expect((await chatOf(keys.ada)).status).toBe(200);
   const owner = { tenant: "acme", user: "ada" };
-  const hers = await estate.runtime.turn("c", owner);
+  const hers = await site.runtime.turn("c", owner);
   // Hers waits for a signal and has the turn: his is not refused, and is another tree.
   expect((await chatOf(keys.bob)).status).toBe(200);
   const treesOf = async (userId: UserId): Promise<readonly string[]> =>
-    (await estate.runtime.runs.list({ tenant: "acme", userId })).items.map(({ treeId }) => treeId);
+    (await site.runtime.runs.list({ tenant: "acme", userId })).items.map(({ treeId }) => treeId);
   await expect.poll(() => treesOf(UserId.of("bob"))).toHaveLength(1);
   expect(await treesOf(UserId.of("ada"))).toEqual([hers]);
   expect(await treesOf(UserId.of("bob"))).not.toContain(hers);
   const again = await chatOf(keys.trusted, { "x-reeve-user": "ada" });
-  expect([again.status, await estate.runtime.turn("c", owner)]).toEqual([200, hers]);
-  expect(await estate.runtime.turn("c", { tenant: "acme" })).toBeNull();
+  expect([again.status, await site.runtime.turn("c", owner)]).toEqual([200, hers]);
+  expect(await site.runtime.turn("c", { tenant: "acme" })).toBeNull();
   const resumed = async (key: string, question: object = {}): Promise<number> =>
-    (await estate.get("/chat/counter/c/stream", { key, ...question })).status;
+    (await site.get("/chat/counter/c/stream", { key, ...question })).status;
   expect([await resumed(keys.ada), await resumed(keys.bob), await resumed(keys.plain)]).toEqual([
     200, 200, 204,
   ]);
@@ -157,8 +159,8 @@ test("two users with the same chat id and the same message are two conversations
 });
 
 test("each user of a chat page sees the answers of their own chat alone", async () => {
-  const { estate, keys } = await open();
-  const url = `${estate.url}/chat/parrot`;
+  const { site, keys } = await open();
+  const url = `${site.url}/chat/parrot`;
   const [hers, his] = [keys.ada, keys.bob].map((key) => chatWith(url, key, { id: "c" }));
   await hers?.sendMessage({ text: "the word of ada" });
   await his?.sendMessage({ text: "the word of bob" });
@@ -166,35 +168,35 @@ test("each user of a chat page sees the answers of their own chat alone", async 
   expect(hers?.messages.at(-1)?.id).not.toBe(his?.messages.at(-1)?.id);
   await expect
     .poll(async () => {
-      const { items } = await estate.runtime.runs.list({ tenant: "acme" });
+      const { items } = await site.runtime.runs.list({ tenant: "acme" });
       return items.map(({ userId, sessionId }) => `${userId}/${sessionId}`).toSorted();
     })
     .toEqual(["ada/c", "bob/c"]);
 });
 
 test("another user's tree id is a conflict that tells nothing of the tree", async () => {
-  const { estate, keys } = await open();
+  const { site, keys } = await open();
   const mine = { ...start, input: "the words of ada", id: "report", metadata: { canary: "ada's" } };
-  expect((await estate.post("/runs", mine, { key: keys.ada })).status).toBe(202);
-  expect((await estate.post("/runs", mine, { key: keys.ada })).status).toBe(202);
+  expect((await site.post("/runs", mine, { key: keys.ada })).status).toBe(202);
+  expect((await site.post("/runs", mine, { key: keys.ada })).status).toBe(202);
   for (const body of [mine, { ...mine, input: "other words" }, { ...mine, session: "s" }]) {
-    const reply = await estate.post("/runs", body, { key: keys.bob });
+    const reply = await site.post("/runs", body, { key: keys.bob });
     expect(told(reply)).toEqual([409, "id-conflict"]);
     expect(reply.text).not.toMatch(/ada|words/);
   }
-  expect((await estate.get("/runs/report", { key: keys.bob })).status).toBe(404);
-  expect((await estate.get("/runs/report", { key: keys.ada })).status).toBe(200);
+  expect((await site.get("/runs/report", { key: keys.bob })).status).toBe(404);
+  expect((await site.get("/runs/report", { key: keys.ada })).status).toBe(200);
 });
 
 test("a decision is recorded under the key and the user for whom it was made", async () => {
-  const { estate, keys } = await open();
-  await estate.post("/runs", { agent: "steward", input: "sell", id: "t" }, { key: keys.ada });
-  const run = estate.runtime.run("t", { tenant: "acme" });
+  const { site, keys } = await open();
+  await site.post("/runs", { agent: "manager", input: "sell", id: "t" }, { key: keys.ada });
+  const run = site.runtime.run("t", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const [asked] = await run.approvals();
   const path = `/approvals/${encodeURIComponent(asked?.id ?? "")}/deny`;
-  expect((await estate.post(path, {}, { key: keys.trusted, ...forUser("bob") })).status).toBe(404);
-  const denied = await estate.post(path, {}, { key: keys.trusted, ...forUser("ada") });
+  expect((await site.post(path, {}, { key: keys.trusted, ...forUser("bob") })).status).toBe(404);
+  const denied = await site.post(path, {}, { key: keys.trusted, ...forUser("ada") });
   expect(denied.json).toMatchObject({ by: expect.stringMatching(/^[0-9a-f]{18} for ada$/) });
 });
 
@@ -207,13 +209,13 @@ test("a tree that is not stored yet belongs to its user from the start, in every
   const store = memoryStore();
   // The projector writes runs first, so the store receives nothing.
   const runs = Object.assign(Object.create(store.runs), { put: () => new Promise(() => undefined) });
-  const { estate, keys } = await open(Object.assign(Object.create(store), { runs }));
-  const begun = await estate.post("/runs", { ...start, id: "fresh" }, { key: keys.ada });
+  const { site, keys } = await open(Object.assign(Object.create(store), { runs }));
+  const begun = await site.post("/runs", { ...start, id: "fresh" }, { key: keys.ada });
   expect(begun.status).toBe(202);
   const principal = { id: "k", tenant: "acme", scopes: ["read", "act-for-users"] } as const;
-  const elsewhere = serverApp({ runtime: estate.runtime, auth: { authenticate: async () => principal } });
-  expect((await estate.get("/runs/fresh", { key: keys.ada })).status).toBe(200);
-  expect((await estate.get("/runs/fresh", { key: keys.bob })).status).toBe(404);
+  const elsewhere = serverApp({ runtime: site.runtime, auth: { authenticate: async () => principal } });
+  expect((await site.get("/runs/fresh", { key: keys.ada })).status).toBe(200);
+  expect((await site.get("/runs/fresh", { key: keys.bob })).status).toBe(404);
   expect(await ask(elsewhere, "ada", "/runs/fresh")).toBe(200);
   expect(await ask(elsewhere, "bob", "/runs/fresh")).toBe(404);
   expect(await ask(elsewhere, "ada", "/runs/never")).toBe(404);

@@ -7,19 +7,19 @@ import { type AgentState, TreeModel, type TreeSnapshot } from "../../src/view/in
 import { Story } from "../cli/story.ts";
 import { TreeSnapshots } from "../../src/server/tree-snapshots.ts";
 import { closing } from "./closing.ts";
-import { Estate } from "./estate.ts";
+import { TestServer } from "./test-server.ts";
 
 function snapshotIn(text: string): TreeSnapshot {
   return JSON.parse(text);
 }
 
 test("a tree is shown in one request, and its events continue from there", async () => {
-  const estate = closing(await Estate.open());
-  const begun = { agent: "steward", input: "sell", id: "field", budget: { maxCostUsd: 2, maxTurns: 9 } };
-  await estate.post("/runs", begun);
-  const run = estate.runtime.run("field", { tenant: "acme" });
+  const site = closing(await TestServer.open());
+  const begun = { agent: "manager", input: "sell", id: "field", budget: { maxCostUsd: 2, maxTurns: 9 } };
+  await site.post("/runs", begun);
+  const run = site.runtime.run("field", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
-  const early = snapshotIn((await estate.get("/runs/field/view")).text);
+  const early = snapshotIn((await site.get("/runs/field/view")).text);
   const view = TreeModel.from(early).view;
   expect(view?.counts).toMatchObject({ agents: 1, live: 1, asks: 1 });
   expect(view?.root).toMatchObject({
@@ -35,20 +35,18 @@ test("a tree is shown in one request, and its events continue from there", async
   const resumed = TreeModel.from(early);
   for (const event of events) resumed.apply(event);
   expect(resumed.view).toEqual(TreeModel.of(events).view);
-  const late = snapshotIn((await estate.get("/runs/field/view")).text);
+  const late = snapshotIn((await site.get("/runs/field/view")).text);
   expect(TreeModel.from(late).view).toEqual(resumed.view);
-  expect(TreeModel.from(snapshotIn((await estate.get("/runs/field~0/view")).text)).view).toEqual(
-    resumed.view,
-  );
+  expect(TreeModel.from(snapshotIn((await site.get("/runs/field~0/view")).text)).view).toEqual(resumed.view);
 });
 
 test("a live tree is continued from its last event, and one that has ended is read again", async () => {
-  const estate = closing(await Estate.open());
-  const { events } = estate.runtime.store;
+  const site = closing(await TestServer.open());
+  const { events } = site.runtime.store;
   const story = new Story().starts(0, "lead").after(5);
   const put = (): Promise<void> => events.append(Partition.of("acme"), story.treeId, story.events);
   await put();
-  const runs = estate.runtime.store.runs;
+  const runs = site.runtime.store.runs;
   await runs.put(Partition.of("acme"), {
     treeId: story.treeId,
     runId: story.run(0),
@@ -70,7 +68,7 @@ test("a live tree is continued from its last event, and one that has ended is re
     seq: 1,
   });
   const read = async (): Promise<TreeSnapshot> =>
-    snapshotIn((await estate.get(`/runs/${story.treeId}/view`)).text);
+    snapshotIn((await site.get(`/runs/${story.treeId}/view`)).text);
   expect((await read()).seq).toBe(1);
   const secret = "the words of a guardrail";
   story.tell(0, "guardrail.trip", { guardrail: "g", reason: secret, decision: "halt" });
@@ -94,7 +92,7 @@ test("200 agents are at most 20 kB, compressed", () => {
   let random = 7;
   const ms = (): number => (random = (random * 48_271) % 2_147_483_647) % 9_000;
   for (let n = 1; n < 200; n += 1) {
-    story.starts(n, n % 3 === 0 ? "researcher" : "writer", { boss: n > 20 ? n % 20 : 0 });
+    story.starts(n, n % 3 === 0 ? "researcher" : "writer", { parent: n > 20 ? n % 20 : 0 });
     for (let call = 0; call < 3; call += 1) {
       story.after(ms()).asks(n, `a${n}.${call}`, { reserve: ms() });
       story.after(ms()).answers(n, `a${n}.${call}`, ms());
@@ -111,13 +109,13 @@ test("200 agents are at most 20 kB, compressed", () => {
 });
 
 test("a caller without content is not shown the errors of the program's code", async () => {
-  const estate = closing(await Estate.open());
+  const site = closing(await TestServer.open());
   const story = new Story().starts(0, "lead");
   const diagnostic = { source: "tool fetch", name: "Error", message: "the words", frames: [] };
   story.tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t");
   story.tell(0, "tool.end", { tool: "fetch", callId: "c", status: "error", durationMs: 1, diagnostic }, "t");
-  await estate.runtime.store.events.append(Partition.of("acme"), TreeId.of("broken"), story.events);
-  const snapshots = new TreeSnapshots(estate.runtime);
+  await site.runtime.store.events.append(Partition.of("acme"), TreeId.of("broken"), story.events);
+  const snapshots = new TreeSnapshots(site.runtime);
   const of = async (scopes: readonly ("read" | "content")[]): Promise<readonly AgentState[]> =>
     (await snapshots.read({ id: "k", tenant: "acme", scopes }, TreeId.of("broken"))).agents;
   expect((await of(["read", "content"]))[0]?.brokenTools).toHaveLength(1);
@@ -125,14 +123,14 @@ test("a caller without content is not shown the errors of the program's code", a
 });
 
 test("a list of trees shows names, caps, agents and runs that wait for a person, and takes several filters", async () => {
-  const estate = closing(await Estate.open());
+  const site = closing(await TestServer.open());
   const begin = (id: string, more: object): Promise<unknown> =>
-    estate.post("/runs", { agent: "steward", input: "sell", id, ...more });
+    site.post("/runs", { agent: "manager", input: "sell", id, ...more });
   await begin("north", { name: "Sell the north field", budget: { maxCostUsd: 3 } });
-  const run = estate.runtime.run("north", { tenant: "acme" });
+  const run = site.runtime.run("north", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const list = async (query: string): Promise<readonly unknown[]> => {
-    const { json } = await estate.get(`/runs?roots=true&${query}`);
+    const { json } = await site.get(`/runs?roots=true&${query}`);
     return isJsonObject(json) && Array.isArray(json["items"]) ? json["items"] : [];
   };
   const live = "status=running,waiting,pending";
@@ -155,7 +153,7 @@ test("a list of trees shows names, caps, agents and runs that wait for a person,
   expect(await list(`since=${Date.now() + 60_000}`)).toEqual([]);
   expect(await list(`until=${Date.now() + 60_000}`)).toHaveLength(1);
   for (const query of ["status=done", "status=running,", "stop=bored", "since=now"])
-    expect((await estate.get(`/runs?${query}`)).status).toBe(400);
-  const long = await estate.post("/runs", { agent: "steward", input: "sell", name: "x".repeat(121) });
+    expect((await site.get(`/runs?${query}`)).status).toBe(400);
+  const long = await site.post("/runs", { agent: "manager", input: "sell", name: "x".repeat(121) });
   expect(long.status).toBe(400);
 });

@@ -11,7 +11,7 @@ import { inputBound } from "#models";
 import { currentScope } from "#runtime";
 import type { Chance } from "./chance.ts";
 import { price } from "./doubles.ts";
-import type { Attempt } from "./mortal.ts";
+import type { Attempt } from "./crashing-engine.ts";
 import type { Stage } from "./stage.ts";
 
 /** One completed call of the provider, whether or not its answer was received. */
@@ -123,9 +123,9 @@ export class Books {
       await this.#stage.happens("model", () => {
         if (fault !== "refused") this.#charge({ ...entry, ...figures(used) });
       });
-      if (fault === "hangs") await this.#stage.mortal.survive(this.#stage.world.pass(3_600_000));
+      if (fault === "hangs") await this.#stage.crashingEngine.survive(this.#stage.world.pass(3_600_000));
       else if (chance.is(0.3))
-        await this.#stage.mortal.survive(this.#stage.world.pass(chance.between(1, 2_000)));
+        await this.#stage.crashingEngine.survive(this.#stage.world.pass(chance.between(1, 2_000)));
       if (signal.aborted) throw signal.reason;
       if (fault === "refused")
         throw new ModelError({ kind: "rate-limit", message: "slow down", unbilled: true });
@@ -148,7 +148,7 @@ export class Books {
     fly: (entry: Pick<BillEntry, "tree" | "run" | "attempt" | "step">) => Promise<T>,
   ): Promise<T> {
     const scope = currentScope();
-    const { attempt } = this.#stage.mortal;
+    const { attempt } = this.#stage.crashingEngine;
     if (!scope || !attempt) throw new Error("a call from nowhere");
     const flight: Flight = { tree: scope.treeId, run: scope.runId, signal, attempt };
     this.#flights.add(flight);

@@ -257,7 +257,7 @@ export class Checker {
       if (!records.has(run)) this.#violate(`${run} has a slot and no record`);
       if (parent === null) continue;
       const above = slots[parent];
-      if (!above) this.#violate(`${run} has lost its boss`);
+      if (!above) this.#violate(`${run} has lost its root`);
       else if (above.cancelled !== null && cancelled === null)
         this.#violate(`${run} is not cancelled although its parent is`);
     }

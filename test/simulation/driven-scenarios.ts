@@ -13,7 +13,7 @@ export const preemption: Scenario = {
       return [word, await say(ctx, "low ends")];
     });
     const high = agent("high", async (ctx) => say(ctx, "high"));
-    const boss = agent("boss", async (ctx) => {
+    const root = agent("root", async (ctx) => {
       const lower = await ctx.spawn(low, "low", { priority: "low" });
       await ctx.waitFor("hire");
       const higher = await ctx.spawn(high, "high", { priority: "high", onFull: "wait" });
@@ -22,7 +22,7 @@ export const preemption: Scenario = {
       done.push((await ctx.join(lower)).output);
       return done;
     });
-    return [boss, low, high];
+    return [root, low, high];
   },
   async drive(client) {
     const run = await client.start({ spawn: { maxAgents: 2 } });
@@ -48,7 +48,7 @@ export const yielding: Scenario = {
       return "low is done";
     });
     const high = agent("high", async (ctx) => say(ctx, "high"));
-    const boss = agent("boss", async (ctx) => {
+    const root = agent("root", async (ctx) => {
       const handles = [
         await ctx.spawn(low, "low", { priority: "low" }),
         await ctx.spawn(high, "high", { priority: "high", onFull: "wait" }),
@@ -56,7 +56,7 @@ export const yielding: Scenario = {
       const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
       return results.map(({ output }) => output);
     });
-    return [boss, low, high];
+    return [root, low, high];
   },
   drive: (client) => client.start({ spawn: { maxAgents: 2 } }),
 };
@@ -77,7 +77,7 @@ export const talking: Scenario = {
       await ctx.send(handle, "second");
       return handle.runId;
     });
-    const boss = agent("boss", async (ctx, inbox) => {
+    const root = agent("root", async (ctx, inbox) => {
       await inbox.next();
       await ctx.join(await ctx.spawn(lead, "lead"));
       await ctx.send(listener.id, "third");
@@ -85,7 +85,7 @@ export const talking: Scenario = {
       const word = await inbox.next({ waitS: 3_600 });
       return [word?.text ?? null, await say(ctx, "over")];
     });
-    return [boss, lead, listener];
+    return [root, lead, listener];
   },
   async drive(client) {
     const run = await client.start({ session: "talk" });
@@ -138,13 +138,13 @@ export const cancelled: Scenario = {
       await ctx.waitFor("never");
       return "not reached";
     });
-    const boss = agent("boss", async (ctx) => {
+    const root = agent("root", async (ctx) => {
       await say(ctx, "hiring");
-      const hired = await Promise.all(["a", "b"].map((task) => ctx.spawn(worker, task)));
-      for (const handle of hired) await ctx.join(handle);
+      const spawned = await Promise.all(["a", "b"].map((task) => ctx.spawn(worker, task)));
+      for (const handle of spawned) await ctx.join(handle);
       return "not reached";
     });
-    return [boss, worker];
+    return [root, worker];
   },
   async drive(client) {
     const run = await client.start();

@@ -7,7 +7,7 @@ import {
   type ObjectContext,
   type ObjectMethod,
 } from "#kernel";
-import type { BeginArgument, News, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
+import type { BeginArgument, InboxBatch, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
 import type { TreeRecord } from "../../src/tree/state/records.ts";
 import type { Report } from "../../src/tree/report.ts";
 import type { Chance } from "./chance.ts";
@@ -117,7 +117,7 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
       const reply = run(delegateObject(object, { cancel: () => undefined }), argument);
       const answer = isJsonObject(reply) ? reply["reply"] : null;
       if (!isJsonObject(answer) || !Array.isArray(answer["items"])) return reply;
-      const news = Json.as<News>(answer);
+      const news = Json.as<InboxBatch>(answer);
       return Json.of({ reply: { ...news, items: news.items.filter(({ kind }) => kind !== "cancel") } });
     }),
   "an event is not told": (program) =>

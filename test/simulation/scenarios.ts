@@ -35,13 +35,13 @@ const fanOut: Scenario = {
       await ctx.tool("pay", text);
       return text;
     });
-    const boss = agent("boss", async (ctx) => {
+    const root = agent("root", async (ctx) => {
       const results = await Promise.all(
         ["a", "b", "c"].map(async (task) => ctx.join(await ctx.spawn(worker, task))),
       );
       return results.map(({ output }) => output);
     });
-    return [boss, worker];
+    return [root, worker];
   },
   drive: started,
 };
@@ -60,11 +60,11 @@ const threeLevels: Scenario = {
       const { text } = await ctx.askOrThrow(worker, "dig", { timeoutS: 3_600 });
       return `${text}, ${await say(ctx, "lead")}`;
     });
-    const boss = agent("boss", async (ctx) => {
+    const root = agent("root", async (ctx) => {
       const { output } = await ctx.join(await ctx.spawn(lead, "lead"));
-      return [output, await say(ctx, "boss")];
+      return [output, await say(ctx, "root")];
     });
-    return [boss, lead, worker];
+    return [root, lead, worker];
   },
   drive: started,
 };

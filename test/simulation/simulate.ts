@@ -98,7 +98,7 @@ class Simulation {
       violate: (text) => this.#violate(text),
       onEvent: (event) => this.#heard(event),
     });
-    this.stage.mortal.onJournaled = (step, value) => this.#checker.journaled(step, value);
+    this.stage.crashingEngine.onJournaled = (step, value) => this.#checker.journaled(step, value);
     this.#violation.promise.catch(() => undefined);
   }
 

@@ -11,7 +11,7 @@ import { Runtime, type RuntimeOptions } from "#runtime";
 import { local } from "reeve/engines/local";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
 import { crashPoints } from "./crash-points.ts";
-import { Crash, Mortal } from "./mortal.ts";
+import { Crash, CrashingEngine } from "./crashing-engine.ts";
 import { type Choose, World } from "./world.ts";
 import { withProtocol } from "../../src/tree/protocol-number.ts";
 
@@ -50,7 +50,7 @@ const queries = new Set(["status", "result", "events", "receipt", "unprojected",
 /** The runtime on the local engine, in a world in which everything happens in a chosen order, and anything can die. */
 export class Stage implements AsyncDisposable {
   readonly world: World;
-  readonly mortal: Mortal;
+  readonly crashingEngine: CrashingEngine;
   readonly #engine: Engine;
   readonly #options: StageOptions;
   #ids = 0;
@@ -58,25 +58,25 @@ export class Stage implements AsyncDisposable {
   constructor(options: StageOptions) {
     this.#options = options;
     this.world = new World(options.choose);
-    this.mortal = new Mortal({ uuid: () => `attempt-${++this.#ids}` });
-    this.#engine = local({ clock: this.world.clock, hop: this.world.hop });
+    this.crashingEngine = new CrashingEngine({ uuid: () => `attempt-${++this.#ids}` });
+    this.#engine = local({ clock: this.world.clock, schedule: this.world.schedule });
   }
 
   /** A place where something may die. @throws Crash */
   at(point: string): void {
     const death = this.#options.deathAt(point);
-    if (death === "stall") return this.mortal.stall();
-    if (death === "all") this.mortal.dieAll();
-    if (death !== "none") this.mortal.die();
+    if (death === "stall") return this.crashingEngine.stall();
+    if (death === "all") this.crashingEngine.dieAll();
+    if (death !== "none") this.crashingEngine.die();
   }
 
   /** An external effect happens at some time: its caller may crash before and after it. */
   async happens(what: string, act: () => void): Promise<void> {
     this.at(`${what}: before`);
-    await this.mortal.survive(this.world.turn());
+    await this.crashingEngine.survive(this.world.turn());
     act();
     this.at(`${what}: after`);
-    await this.mortal.survive(this.world.turn());
+    await this.crashingEngine.survive(this.world.turn());
   }
 
   runtime(options: Omit<RuntimeOptions, "engine" | "clock"> & { readonly store: Store }): Runtime {
@@ -84,7 +84,7 @@ export class Stage implements AsyncDisposable {
     const at = (point: string): void => this.at(point);
     const engine: Engine = {
       ...this.#engine,
-      define: (program) => this.#engine.define(layer(this.mortal.program(crashPoints(program, at)))),
+      define: (program) => this.#engine.define(layer(this.crashingEngine.program(crashPoints(program, at)))),
       call: (to, method, argument) => this.#call(to, method, argument),
     };
     return new Runtime({ ...options, engine, clock: this.world.clock });

@@ -81,7 +81,7 @@ function planOf(draft: Draft, depth: number): Plan {
   const { chance } = draft;
   const most = chance.between(1, 4);
   // Most runs that may spawn do.
-  const acts = chance.is(0.6) && depth > 1 ? [hireOf(draft, depth)] : [];
+  const acts = chance.is(0.6) && depth > 1 ? [spawnOf(draft, depth)] : [];
   while (acts.length === 0 || (acts.length < most && draft.room > 0)) acts.push(actOf(draft, depth));
   return acts;
 }
@@ -105,7 +105,7 @@ function actOf(draft: Draft, depth: number): Act {
     const plans = chance.list(chance.between(2, 3), () => planOf(draft, depth - 1));
     return { do: "together", plans: plans.map((plan) => plan.filter((act) => act.do !== "continue")) };
   }
-  return hireOf(draft, depth);
+  return spawnOf(draft, depth);
 }
 
 function thinkOf(chance: Chance): Act {
@@ -118,7 +118,7 @@ function waitOf(draft: Draft): Act {
   return { do: "wait", name, timeoutS: draft.chance.is(0.3) ? draft.chance.between(1, 30) : null };
 }
 
-function hireOf(draft: Draft, depth: number): Act {
+function spawnOf(draft: Draft, depth: number): Act {
   const { chance } = draft;
   draft.room -= 1;
   return {

@@ -34,11 +34,11 @@ export class World {
     this.#now = start;
   }
 
-  readonly hop = (then: () => void): void => void this.#ready.push(then);
+  readonly schedule = (then: () => void): void => void this.#ready.push(then);
 
   /** Resolves after other ready events had their turn. */
   turn(): Promise<void> {
-    return new Promise(this.hop);
+    return new Promise(this.schedule);
   }
 
   /** Milliseconds since the world began. */

@@ -4,7 +4,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime } from "reeve";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
 import { postgresStore } from "reeve/stores/postgres";
-import { obedient, providerDouble } from "reeve/testing";
+import { commandScript, fakeProvider } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 test("7.6 a question outlives worker, Restate and Postgres; once decided the run goes on, and the model is not asked again", async () => {
-  await using double = await providerDouble({ script: obedient() });
+  await using double = await fakeProvider({ script: commandScript() });
   const mailed: string[] = [];
   const officePort = await freePort();
   const office = createServer((request, response) => {

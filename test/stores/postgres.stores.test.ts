@@ -210,7 +210,7 @@ test("a notification says a tree and a sequence, at most 20 times a second, and 
 
 test("a reader is notified again after its listening connection was cut, without polling", async () => {
   const url = await server.database();
-  const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
+  const reader = await postgresStore({ connectionString: url, pollIntervalMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
   for (const seq of [1, 2, 3]) {
     const waiting = reader.events.changed(acme, tree, { after: seq - 1, signal: never });
@@ -225,7 +225,7 @@ test("a reader is notified again after its listening connection was cut, without
 
 test("a writer that closes at once has sent notifications for all its writes", async () => {
   const url = await server.database();
-  const reader = await postgresStore({ connectionString: url, lookMs: 3_600_000 });
+  const reader = await postgresStore({ connectionString: url, pollIntervalMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
   const waiting = reader.events.changed(acme, tree, { after: 9, signal: never });
   for (let seq = 1; seq <= 10; seq += 1) await writer.events.append(acme, tree, [eventOf(seq)]);
@@ -242,7 +242,7 @@ async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
 
 test("a reader without notifications polls by itself", async () => {
   const url = await server.database();
-  const reader = await postgresStore({ connectionString: url, lookMs: 50 });
+  const reader = await postgresStore({ connectionString: url, pollIntervalMs: 50 });
   const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });
   // Once it listens: a new connection also triggers a read.
   const listening = `select 1 from pg_stat_activity

@@ -9,7 +9,7 @@ import { postgresStore } from "reeve/stores/postgres";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { AgentId, EventId, type HistoryRetention, RunId, type Store, TenantId, TreeId } from "#kernel";
-import { boss, helper, placesOf } from "../engines/restate/fixtures/gossips.ts";
+import { lead, writer, placesOf } from "../engines/restate/fixtures/gossips.ts";
 import { plainWorker } from "../engines/restate/plain-worker.ts";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
@@ -72,7 +72,7 @@ async function gossip(
   return Promise.all(
     endings.map(async (ending) => {
       const told = `${ending}-${randomUUID()}`;
-      return { run: await runtime.start(boss, told, { tenant, retention }), told };
+      return { run: await runtime.start(lead, told, { tenant, retention }), told };
     }),
   );
 }
@@ -103,7 +103,7 @@ test.each(Object.keys(places))(
     const first = await work();
     const engine = restate({ ...server, log: () => {} });
     await using runtime = createRuntime({
-      agents: [boss, helper],
+      agents: [lead, writer],
       engine,
       store: place.store,
       eraseAfterS: 1,

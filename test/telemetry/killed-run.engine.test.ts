@@ -2,11 +2,11 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createRuntime } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import {
-  DoubleMessage,
-  providerDouble,
-  type DoubleAnswer,
-  type DoubleRequest,
-  type ProviderDouble,
+  ProviderMessage,
+  fakeProvider,
+  type ProviderAnswer,
+  type ProviderRequest,
+  type FakeProvider,
 } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -20,7 +20,7 @@ import { crewOf } from "./fixtures/crew.ts";
 import { outline, recorder } from "./recorder.ts";
 
 let server: RestateServer;
-let double: ProviderDouble;
+let double: FakeProvider;
 const held = Promise.withResolvers<void>();
 const asked: string[] = [];
 /** The span passed to the tool in each execution. */
@@ -30,16 +30,16 @@ const told: string[] = [];
  * Everything is answered at once, except the first execution of the tool and the first attempt of the child's last
  * call.
  */
-async function script({ model, messages }: DoubleRequest): Promise<DoubleAnswer> {
+async function script({ model, messages }: ProviderRequest): Promise<ProviderAnswer> {
   const last = messages.at(-1);
   const isFirst = last?.role === "user";
   const name = `${model} ${isFirst ? "first" : "last"}`;
   asked.push(name);
-  if (model === "witness" && last) told.push(DoubleMessage.text(last));
-  const hangs = name === "witness first" || name === "helper-model last";
+  if (model === "witness" && last) told.push(ProviderMessage.text(last));
+  const hangs = name === "witness first" || name === "writer-model last";
   if (hangs && times(name) === 1) await held.promise;
-  if (model === "boss-model" && isFirst) return { toolCalls: [{ name: "ask_helper", input: { task: "a" } }] };
-  if (model === "helper-model" && isFirst) return { toolCalls: [{ name: "note", input: {} }] };
+  if (model === "lead-model" && isFirst) return { toolCalls: [{ name: "ask_writer", input: { task: "a" } }] };
+  if (model === "writer-model" && isFirst) return { toolCalls: [{ name: "note", input: {} }] };
   return { text: "done" };
 }
 
@@ -47,7 +47,7 @@ const times = (name: string): number => asked.filter((other) => other === name).
 
 beforeAll(async () => {
   server = await restateServer();
-  double = await providerDouble({ script });
+  double = await fakeProvider({ script });
 }, 300_000);
 
 afterAll(async () => {
@@ -80,7 +80,7 @@ test("a run killed in a tool and in a model call is one span for each step, for 
 
   await eventually(() => times("witness first") === 1);
   worker = await replace(worker);
-  await eventually(() => times("helper-model last") === 1);
+  await eventually(() => times("writer-model last") === 1);
   worker = await replace(worker);
   expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
   await following;
@@ -91,18 +91,18 @@ test("a run killed in a tool and in a model call is one span for each step, for 
   expect(await later.spans()).toEqual(spans);
   expect(outline(spans)).toEqual([
     [
-      "invoke_workflow boss",
+      "invoke_workflow lead",
       [
         [
-          "invoke_agent boss",
+          "invoke_agent lead",
           [
-            ["cycle", ["chat boss-model", "execute_tool ask_helper", "spawn helper"]],
-            ["cycle", ["chat boss-model"]],
+            ["cycle", ["chat lead-model", "execute_tool ask_writer", "spawn writer"]],
+            ["cycle", ["chat lead-model"]],
             [
-              "invoke_agent helper",
+              "invoke_agent writer",
               [
-                ["cycle", ["chat helper-model", "execute_tool note"]],
-                ["cycle", ["chat helper-model"]],
+                ["cycle", ["chat writer-model", "execute_tool note"]],
+                ["cycle", ["chat writer-model"]],
               ],
             ],
           ],
@@ -117,6 +117,6 @@ test("a run killed in a tool and in a model call is one span for each step, for 
   const parent = `00-${tool?.trace}-${tool?.id}-01`;
   expect(told).toEqual([parent, parent]);
   const retried = spans.filter(({ attributes }) => attributes["reeve.attempts"] === 2);
-  expect(retried).toMatchObject([{ name: "chat helper-model", attributes: { "reeve.in_doubt": true } }]);
+  expect(retried).toMatchObject([{ name: "chat writer-model", attributes: { "reeve.in_doubt": true } }]);
   expect(await live.count("reeve.in_doubt", "gen_ai.operation.name")).toEqual({ chat: 1 });
 }, 300_000);

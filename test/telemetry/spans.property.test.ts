@@ -7,7 +7,7 @@ import { recorder, type Seen } from "./recorder.ts";
 
 const tree = TreeId.of("tree");
 const traceId = "0af7651916cd43dd8448eb211c80319c";
-const agents = ["boss", "digger"].map((name) => AgentId.of(name));
+const agents = ["lead", "digger"].map((name) => AgentId.of(name));
 const error = { code: "model", message: "no" };
 const runs = [0, 1, 2, 3].map((number) => RunId.of(tree, number));
 
@@ -139,7 +139,7 @@ test("any events in any order: one trace, unique ids, known parents, ends after 
       const spans = await spansOf(streamOf(all));
       const ids = new Set(spans.map(({ id }) => id));
       const orphans = spans.filter(({ parent }) => parent === undefined || !ids.has(parent));
-      expect(orphans.map(({ name }) => name)).toEqual(["invoke_workflow boss"]);
+      expect(orphans.map(({ name }) => name)).toEqual(["invoke_workflow lead"]);
       expect(ids.size).toBe(spans.length);
       expect(new Set(spans.map(({ trace }) => trace))).toEqual(new Set([traceId]));
       expect(spans.filter(({ began, ended }) => ended < began)).toEqual([]);

@@ -46,9 +46,9 @@ async function history(start: { readonly traceparent?: string } = {}): Promise<{
     ],
     { price },
   );
-  const boss = agent({ name: "boss", model, tools: [look, wipe], team: [digger] });
-  await using t = testRuntime({ agents: [boss, digger] });
-  const run = await t.start(boss, "go", { id: "tree", ...start });
+  const lead = agent({ name: "lead", model, tools: [look, wipe], team: [digger] });
+  await using t = testRuntime({ agents: [lead, digger] });
+  const run = await t.start(lead, "go", { id: "tree", ...start });
   expect(await run.result()).toMatchObject({ status: "completed" });
   return { events: await t.events(run), given };
 }
@@ -59,10 +59,10 @@ test("a tree is a trace: workflow, agents, cycles, and their model calls, tools 
   for (const event of events) telemetry.take(event);
   expect(outline(await spans())).toEqual([
     [
-      "invoke_workflow boss",
+      "invoke_workflow lead",
       [
         [
-          "invoke_agent boss",
+          "invoke_agent lead",
           [
             ["cycle", ["chat scripted", "execute_tool ask_digger", "spawn digger"]],
             ["cycle", ["chat scripted", "execute_tool look"]],
@@ -95,9 +95,9 @@ test("spans carry the names of the conventions, tokens and cost", async () => {
     "gen_ai.tool.call.id": "call-1",
   });
   expect(all.at(-1)).toMatchObject({
-    name: "invoke_workflow boss",
+    name: "invoke_workflow lead",
     attributes: {
-      "gen_ai.workflow.name": "boss",
+      "gen_ai.workflow.name": "lead",
       "reeve.tree.id": "tree",
       "reeve.status": "completed",
       "gen_ai.usage.input_tokens": 40,
@@ -203,14 +203,14 @@ test("figures count runs, tokens, money, denials and retries", async () => {
   const { events } = await history();
   const { telemetry, count } = recorder();
   for (const event of events) telemetry.take(event);
-  expect(await count("reeve.runs", "gen_ai.agent.name")).toEqual({ boss: 1, digger: 1 });
+  expect(await count("reeve.runs", "gen_ai.agent.name")).toEqual({ lead: 1, digger: 1 });
   expect(await count("gen_ai.client.operation.duration", "error.type")).toEqual({ undefined: 4, model: 1 });
   expect(await count("gen_ai.client.token.usage", "gen_ai.token.type")).toEqual({ input: 4, output: 4 });
   expect(await count("gen_ai.execute_tool.duration", "gen_ai.tool.name")).toEqual({ look: 1, ask_digger: 1 });
   expect(await count("reeve.denials", "reeve.by")).toEqual({ permission: 1 });
   expect(await count("reeve.retries", "gen_ai.agent.name")).toEqual({ digger: 1 });
   const cost = await count("reeve.cost", "gen_ai.agent.name");
-  expect(cost["boss"]).toBeCloseTo(0.00006, 9);
+  expect(cost["lead"]).toBeCloseTo(0.00006, 9);
 });
 
 test("a tracer without the derived ids is refused", async () => {

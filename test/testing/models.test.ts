@@ -3,7 +3,7 @@ import {
   call,
   fail,
   faultyModel,
-  heldModel,
+  manualModel,
   recordModel,
   RecordingDriftError,
   replayModel,
@@ -32,9 +32,9 @@ test("a scripted model answers in order, repeats its last answer, and records it
 test("a recording answers the same questions again", async () => {
   const real = recordModel(scriptedModel([say("1287"), say("The miller.")], { id: "real" }));
   const ask = async (model: typeof real | ReturnType<typeof replayModel>): Promise<unknown> => {
-    const boss = agent({ name: "boss", model });
-    await using t = testRuntime({ agents: [boss] });
-    return (await t.run(boss, "When?")).output;
+    const lead = agent({ name: "lead", model });
+    await using t = testRuntime({ agents: [lead] });
+    return (await t.run(lead, "When?")).output;
   };
   expect(await ask(real)).toBe("1287");
   const stored = JSON.parse(JSON.stringify(real.calls));
@@ -65,7 +65,7 @@ test("a faulty model fails and hangs by plan", async () => {
 });
 
 test("a held model answers when the test says so, and an abort ends its call", async () => {
-  const model = heldModel();
+  const model = manualModel();
   const answered = model.generate(request("a"), quiet);
   model.calls[0]?.answer("yes");
   expect(ChatMessage.text((await answered).message)).toBe("yes");

@@ -10,10 +10,10 @@ import type {
 } from "@ai-sdk/provider";
 import { afterEach } from "vitest";
 import {
-  providerDouble,
-  type ProviderDouble,
-  type ProviderDoubleOptions,
-} from "../../src/testing/provider-double/index.ts";
+  fakeProvider,
+  type FakeProvider,
+  type FakeProviderOptions,
+} from "../../src/testing/fake-provider/index.ts";
 
 /** The libraries that a user would point at a real provider. */
 export const providers = ["chat", "responses", "anthropic", "compatible"] as const;
@@ -21,7 +21,7 @@ export const providers = ["chat", "responses", "anthropic", "compatible"] as con
 export type ProviderName = (typeof providers)[number];
 
 /** A model of the real library, pointed at a double. */
-export function realModel(name: ProviderName, double: ProviderDouble, id = "double-1"): LanguageModelV4 {
+export function realModel(name: ProviderName, double: FakeProvider, id = "double-1"): LanguageModelV4 {
   const settings = { baseURL: double.baseURL, apiKey: "secret" };
   switch (name) {
     case "chat":
@@ -35,7 +35,7 @@ export function realModel(name: ProviderName, double: ProviderDouble, id = "doub
   }
 }
 
-const open = new Set<ProviderDouble>();
+const open = new Set<FakeProvider>();
 
 afterEach(async () => {
   await Promise.all([...open].map((double) => double.close()));
@@ -43,8 +43,8 @@ afterEach(async () => {
 });
 
 /** A double that is closed after the test. */
-export async function openDouble(options: ProviderDoubleOptions = {}): Promise<ProviderDouble> {
-  const double = await providerDouble(options);
+export async function openDouble(options: FakeProviderOptions = {}): Promise<FakeProvider> {
+  const double = await fakeProvider(options);
   open.add(double);
   return double;
 }

@@ -10,7 +10,7 @@ test("a model asks, a person answers, and the model reads the answer", async () 
   // A model's answer to its own question is ignored.
   const model = scriptedModel([call("ask_human", { ...question, answer: "Monday" }), say("Friday it is.")]);
   const lead = agent({ name: "lead", model, tools: [askHuman()] });
-  await using runtime = createRuntime({ agents: [lead], store: memoryStore(), approver: "people" });
+  await using runtime = createRuntime({ agents: [lead], store: memoryStore(), approver: "human" });
   const run = await runtime.start(lead, "plan the meeting");
   const pending = () => runtime.approvals.list({ state: "pending" });
   await expect.poll(async () => (await pending()).items.length).toBe(1);

@@ -1,6 +1,6 @@
 import { Json, Labels, type RunId } from "#kernel";
 import { expect, test } from "vitest";
-import type { Entrance, News, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
+import type { LaunchInput, InboxBatch, ReplyOf, RunReply } from "../../src/tree/protocol.ts";
 import type { Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
@@ -12,17 +12,17 @@ function waitingParent(children: number, maxAgents = children + 1): LazyTree {
   return tree;
 }
 
-const replyOf = (cost: Cost): News => Json.as<RunReply<ReplyOf<"take">>>(cost.result).reply;
+const replyOf = (cost: Cost): InboxBatch => Json.as<RunReply<ReplyOf<"take">>>(cost.result).reply;
 
 /** The children of whose ends items tell. */
-const endsIn = (items: News["items"]): readonly RunId[] =>
+const endsIn = (items: InboxBatch["items"]): readonly RunId[] =>
   items.flatMap((item) => (item.kind === "ended" ? [item.run] : []));
 
 /** Each wake-up of the root by its name, with the children of whose ends it tells; null if it brings nothing. */
 const wakeUps = (tree: LazyTree): readonly (readonly [string, readonly RunId[] | null])[] =>
   tree.object.woken
     .filter(({ execution }) => execution === tree.run(tree.root)?.execution)
-    .map(({ name, value }) => [name, value === null ? null : endsIn(Json.as<News>(value).items)]);
+    .map(({ name, value }) => [name, value === null ? null : endsIn(Json.as<InboxBatch>(value).items)]);
 
 const keptItems = (tree: LazyTree): number => tree.object.keys(`inbox/${tree.root}/told/`).length;
 
@@ -62,7 +62,7 @@ test("a continuation begins with the items of wake-ups that the parent does not 
   const carried = { labels: Labels.none, tasks: [], notes: [] };
   tree.call("continue", { ...tree.from(tree.root), cursor: 2, unread: [], state: null, carried });
   expect(keptItems(tree)).toBe(0);
-  const { news } = Json.as<Entrance>(tree.object.launched.at(-1)?.entrance ?? null);
+  const { news } = Json.as<LaunchInput>(tree.object.launched.at(-1)?.entrance ?? null);
   expect(endsIn(news.items)).toEqual([tree.child(2)]);
 });
 

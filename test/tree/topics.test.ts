@@ -1,6 +1,6 @@
 import { Json, MessageId, RunId, TopicId, TreeId, type Envelope } from "#kernel";
 import { expect, test } from "vitest";
-import type { News } from "../../src/tree/protocol.ts";
+import type { InboxBatch } from "../../src/tree/protocol.ts";
 import type { Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
@@ -26,9 +26,9 @@ class TalkingTree extends LazyTree {
   }
 
   /** Takes once, as a run does. */
-  take(run: RunId): News {
+  take(run: RunId): InboxBatch {
     const { result } = this.call("take", this.from(run));
-    const { reply } = Json.as<{ readonly reply: News }>(result);
+    const { reply } = Json.as<{ readonly reply: InboxBatch }>(result);
     const heard = this.heard.get(run) ?? [];
     for (const item of reply.items) if (item.kind === "topic") heard.push(item.envelope.data ?? null);
     this.heard.set(run, heard);

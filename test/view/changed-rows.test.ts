@@ -12,7 +12,7 @@ function storyOf(moves: readonly number[]): Story {
   for (const [index, move] of moves.entries()) {
     story.after(10);
     if (move % 4 === 0)
-      story.starts((children += 1), `worker/${children}`, { boss: move % Math.max(1, children) });
+      story.starts((children += 1), `worker/${children}`, { parent: move % Math.max(1, children) });
     else if (move % 4 === 1) story.asks(move % (children + 1), `c${index}`, {});
     else if (move % 4 === 2) story.asks(move % (children + 1), `c${index}`, { cost: 500 });
     else story.tell(move % (children + 1), "tool.start", { tool: "search", callId: `t${index}` });
@@ -53,7 +53,7 @@ test("a tab that gets only the rows that changed shows the whole tree, however o
 
 test("an event sends its own row and its ancestors' rows, and no other row becomes a new view", () => {
   const story = new Story().starts(0, "lead");
-  for (let child = 1; child <= 200; child += 1) story.starts(child, `worker/${child}`, { boss: 0 });
+  for (let child = 1; child <= 200; child += 1) story.starts(child, `worker/${child}`, { parent: 0 });
   const hub = new HubTree();
   hub.show(TreeModel.of(story.events).snapshot());
   const feed = new TreeFeed(() => false);

@@ -28,7 +28,7 @@ async function sellingEvents(): Promise<readonly NumberedEvent[]> {
     tools: [sell],
     guardrails: [{ name: "careful", afterCall: () => ({ kind: "warn", reason: "look twice" }) }],
   });
-  await using runtime = createRuntime({ agents: [seller], store: memoryStore(), approver: "people" });
+  await using runtime = createRuntime({ agents: [seller], store: memoryStore(), approver: "human" });
   const run = await runtime.start(seller, "Sell", { id: "t", budget: { maxCostUsd: 1 } });
   const pending = async (): Promise<readonly { readonly id: string }[]> =>
     (await runtime.approvals.list({ state: "pending" })).items;

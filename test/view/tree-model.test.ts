@@ -10,7 +10,7 @@ const limits = { maxCostMicros: 500, maxTokens: null, maxTurns: 9, deadlineAt: n
 
 /** Steps that any run of a small tree may take, in any order, including impossible ones. */
 const steps: readonly ((story: Story, run: number, key: string) => Story)[] = [
-  (story, run) => story.starts(run, `agent${run}`, run === 0 ? {} : { boss: Math.floor((run - 1) / 2) }),
+  (story, run) => story.starts(run, `agent${run}`, run === 0 ? {} : { parent: Math.floor((run - 1) / 2) }),
   (story, run) => story.tell(run, "run.start", { priority: "low", parentRunId: null, limits }),
   (story, run, key) => story.asks(run, key, { reserve: 90 }),
   (story, run, key) => story.answers(run, key, 40),
@@ -123,7 +123,7 @@ test("money has four parts, and the tightest account is named", () => {
   const start = { priority: "normal", parentRunId: null, limits } as const;
   const treeLimits = { maxCostMicros: 400, maxTokens: null, maxAgents: 5 };
   const story = new Story().tell(0, "run.start", { ...start, treeLimits });
-  story.starts(1, "writer", { boss: 0 });
+  story.starts(1, "writer", { parent: 0 });
   story.tell(1, "run.start", {
     ...start,
     parentRunId: story.run(0),

@@ -27,7 +27,7 @@ const writer = agent({
 
 const open = (agents: readonly Agent[], more: Partial<RuntimeOptions> = {}) => {
   const store = memoryStore();
-  return createRuntime({ agents, store, approver: "people", webhooks: loopbackSettings, ...more });
+  return createRuntime({ agents, store, approver: "human", webhooks: loopbackSettings, ...more });
 };
 
 /** Starts a tree, approves its call, and waits for its end. */

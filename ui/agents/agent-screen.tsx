@@ -123,7 +123,7 @@ function Tools({ tools }: { readonly tools: readonly ToolRecord[] }): ReactNode 
                   <RiskPill risk={tool.risk} />
                 </td>
                 <td className="sub">{bringsText(tool)}</td>
-                <td className="sub">{tool.outside ? "yes" : "no"}</td>
+                <td className="sub">{tool.egress ? "yes" : "no"}</td>
                 <td className="sub wraps">
                   <InertText text={tool.description} />
                 </td>

@@ -1,4 +1,4 @@
-import type { AgentEnd, AgentView, Known } from "#view";
+import type { AgentEnd, AgentView, RunFacts } from "#view";
 
 /** The records of the server's routes, as far as the page shows them. */
 
@@ -34,7 +34,7 @@ export interface RunRecord {
 }
 
 /** An approval question, and the decision on it. */
-export type ApprovalRecord = Known["pending"][number];
+export type ApprovalRecord = RunFacts["pending"][number];
 
 /** Any JSON. */
 export type Json = ApprovalRecord["arguments"];
@@ -47,7 +47,7 @@ export interface ToolRecord {
   readonly origin: string;
   readonly trust: "trusted" | "untrusted";
   readonly sensitivity: "public" | "private";
-  readonly outside: boolean;
+  readonly egress: boolean;
 }
 
 /** An agent that can be started, and its rights. */
@@ -151,7 +151,7 @@ export interface CancelReceipt {
 }
 
 /** The result of a run; its output is null where there is none. */
-export type RunResult = NonNullable<Known["result"]>;
+export type RunResult = NonNullable<RunFacts["result"]>;
 
 /** Spend since a moment. */
 interface SpendSince {

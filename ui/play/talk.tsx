@@ -132,7 +132,7 @@ function Child({ child }: { readonly child: AgentView }): ReactNode {
   const now = useNow();
   const took = child.end ? child.end.durationMs : now - child.startedAt;
   return (
-    <div className="hire">
+    <div className="spawn">
       <StatusMark status={shownStatus(child)} markOnly />
       <span className="el">
         <b>

@@ -4,16 +4,16 @@ import { z } from "zod";
 
 export async function overspend({ limit, model }) {
   const note = tool({ description: "note", inputSchema: z.object({}), execute: () => "noted" });
-  const helper = new ToolLoopAgent({ model: model("helper"), tools: { note }, stopWhen: isStepCount(50) });
+  const writer = new ToolLoopAgent({ model: model("writer"), tools: { note }, stopWhen: isStepCount(50) });
   const ask = tool({
     description: "ask",
     inputSchema: z.object({}),
-    execute: async () => (await helper.generate({ prompt: "go" })).text,
+    execute: async () => (await writer.generate({ prompt: "go" })).text,
   });
-  const boss = new ToolLoopAgent({
-    model: model("boss"),
+  const lead = new ToolLoopAgent({
+    model: model("lead"),
     tools: { ask },
     stopWhen: ({ steps }) => steps.reduce((sum, { usage }) => sum + (usage.totalTokens ?? 0), 0) >= limit,
   });
-  return (await boss.generate({ prompt: "go" })).text;
+  return (await lead.generate({ prompt: "go" })).text;
 }

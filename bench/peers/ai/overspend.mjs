@@ -28,7 +28,7 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
     },
   });
   const note = tool({ description: "note", inputSchema: z.object({}), execute: () => "noted" });
-  const helper = new ToolLoopAgent({
+  const writer = new ToolLoopAgent({
     model: model((turn) =>
       turn < helperCalls - 1
         ? { content: call("note"), reason: "tool-calls", tokens: tokensPerCall }
@@ -40,11 +40,11 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
   const ask = tool({
     description: "ask",
     inputSchema: z.object({}),
-    execute: async () => (await helper.generate({ prompt: "go" })).text,
+    execute: async () => (await writer.generate({ prompt: "go" })).text,
   });
   const total = ({ steps }) =>
     steps.reduce((sum, step) => sum + (step.usage.totalTokens ?? step.usage.inputTokens ?? 0), 0);
-  const boss = new ToolLoopAgent({
+  const lead = new ToolLoopAgent({
     model: model((turn) =>
       turn === 0
         ? { content: call("ask"), reason: "tool-calls", tokens: 20 }
@@ -53,6 +53,6 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
     tools: { ask },
     stopWhen: (state) => total(state) >= limit,
   });
-  await boss.generate({ prompt: "go" });
+  await lead.generate({ prompt: "go" });
   return spent;
 }

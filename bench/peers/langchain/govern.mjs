@@ -9,8 +9,8 @@ export async function overspend({ limit, baseURL, fetch }) {
   const say = (content) => ({ messages: [{ role: "user", content }] });
   const last = ({ messages }) => messages.at(-1).content;
   const note = tool(() => "noted", { name: "note", description: "note", schema: z.object({}) });
-  const helper = createAgent({ model: model("helper"), tools: [note] });
-  const ask = tool(async () => last(await helper.invoke(say("go"), { recursionLimit: 200 })), {
+  const writer = createAgent({ model: model("writer"), tools: [note] });
+  const ask = tool(async () => last(await writer.invoke(say("go"), { recursionLimit: 200 })), {
     name: "ask",
     description: "ask",
     schema: z.object({}),
@@ -25,6 +25,6 @@ export async function overspend({ limit, baseURL, fetch }) {
       },
     },
   });
-  const boss = createAgent({ model: model("boss"), tools: [ask], middleware: [capped] });
-  return last(await boss.invoke(say("go")));
+  const lead = createAgent({ model: model("lead"), tools: [ask], middleware: [capped] });
+  return last(await lead.invoke(say("go")));
 }

@@ -12,24 +12,24 @@ export async function overspend({ limit, model }) {
     inputSchema: z.object({}),
     execute: async () => "noted",
   });
-  const helper = new Agent({
-    id: "helper",
-    name: "helper",
+  const writer = new Agent({
+    id: "writer",
+    name: "writer",
     description: "helps",
     instructions: "Help.",
-    model: model("helper"),
+    model: model("writer"),
     tools: { note },
     defaultOptions: { maxSteps: 50 },
   });
-  const boss = new Agent({
-    id: "boss",
-    name: "boss",
+  const lead = new Agent({
+    id: "lead",
+    name: "lead",
     instructions: "Ask.",
-    model: model("boss"),
-    agents: { helper },
+    model: model("lead"),
+    agents: { writer },
   });
-  new Mastra({ agents: { boss, helper }, logger: false });
-  const { text } = await boss.generate("go", {
+  new Mastra({ agents: { lead, writer }, logger: false });
+  const { text } = await lead.generate("go", {
     maxSteps: 50,
     stopWhen: ({ steps }) => steps.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0) >= limit,
   });

@@ -15,15 +15,15 @@ export async function overspend({ limit, baseURL, fetch }) {
     parameters: z.object({}),
     execute: () => "noted",
   });
-  const helper = new Agent({ name: "helper", instructions: "Help.", model: model("helper"), tools: [note] });
-  const boss = new Agent({
-    name: "boss",
+  const writer = new Agent({ name: "writer", instructions: "Help.", model: model("writer"), tools: [note] });
+  const lead = new Agent({
+    name: "lead",
     instructions: ({ usage }) => {
       if (usage.totalTokens >= limit) throw new Error(`${usage.totalTokens} of ${limit} tokens used`);
       return "Ask.";
     },
-    model: model("boss"),
-    tools: [helper.asTool({ toolName: "ask", toolDescription: "ask", runOptions: { maxTurns: 50 } })],
+    model: model("lead"),
+    tools: [writer.asTool({ toolName: "ask", toolDescription: "ask", runOptions: { maxTurns: 50 } })],
   });
-  return (await run(boss, "go", { maxTurns: 50 })).finalOutput;
+  return (await run(lead, "go", { maxTurns: 50 })).finalOutput;
 }

@@ -28,26 +28,26 @@ export async function overspend({ limit, helperCalls, tokensPerCall }) {
     risk: "safe",
     execute: async () => "noted",
   });
-  const helper = agent({
-    name: "helper",
+  const writer = agent({
+    name: "writer",
     tools: [note],
-    model: model("helper", (turn) =>
+    model: model("writer", (turn) =>
       turn < helperCalls - 1
         ? { message: call("note", {}), reason: "tool-calls", tokens: tokensPerCall }
         : { message: ChatMessage.assistant("done"), reason: "stop", tokens: tokensPerCall },
     ),
   });
-  const boss = agent({
-    name: "boss",
-    team: [helper],
-    model: model("boss", (turn) =>
+  const lead = agent({
+    name: "lead",
+    team: [writer],
+    model: model("lead", (turn) =>
       turn === 0
-        ? { message: call("ask_helper", { task: "go" }), reason: "tool-calls", tokens: 20 }
+        ? { message: call("ask_writer", { task: "go" }), reason: "tool-calls", tokens: 20 }
         : { message: ChatMessage.assistant("answer"), reason: "stop", tokens: 20 },
     ),
   });
-  await using runtime = createRuntime({ agents: [boss, helper] });
-  const run = await runtime.start(boss, "go", { budget: { maxTokens: limit } });
+  await using runtime = createRuntime({ agents: [lead, writer] });
+  const run = await runtime.start(lead, "go", { budget: { maxTokens: limit } });
   await run.result();
   return spent;
 }

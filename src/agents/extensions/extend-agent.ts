@@ -5,7 +5,7 @@ import { takeApart, type GivenExtensions } from "./take-apart.ts";
 export type Expand = (own: readonly Extension[]) => GivenExtensions;
 
 /** Returns the extensions of an agent unchanged. */
-export const unexpanded: Expand = (own) => ({ extensions: own, files: [], problems: [] });
+export const keepUnexpanded: Expand = (own) => ({ extensions: own, files: [], problems: [] });
 
 /** The options of an agent that are extensions. */
 interface OwnExtensions {

@@ -1,27 +1,27 @@
 import type { Guardrail, GuardrailDecision } from "#kernel";
 import { valueText } from "#base";
-import { linearPattern } from "./linear-pattern.ts";
-import { textOf } from "./text-of.ts";
+import { safeRegex } from "./safe-regex.ts";
+import { toGuardedText } from "./guarded-text.ts";
 
 /** Maximum characters that are checked. A longer text does not pass. */
 const longestText = 1_000_000;
 
 /** The data that a guardrail checks. */
-export type GuardedPlace = "input" | "arguments" | "results" | "output";
+export type GuardedField = "input" | "arguments" | "results" | "output";
 
 /** Options of a content filter. */
 export interface ContentFilterOptions {
   /** Texts, or expressions with bounded repetitions only, as in `\d{4,19}`. */
   readonly patterns: readonly (RegExp | string)[];
   /** Default: everywhere. */
-  readonly on?: readonly GuardedPlace[];
+  readonly on?: readonly GuardedField[];
   /** Default: block. */
   readonly decision?: "warn" | "block" | "halt";
   /** Default: `content-filter`. */
   readonly name?: string;
 }
 
-const everywhere: readonly GuardedPlace[] = ["input", "arguments", "results", "output"];
+const everywhere: readonly GuardedField[] = ["input", "arguments", "results", "output"];
 
 /**
  * Creates a guardrail that searches patterns in input, arguments, results and output. Takes linear time. @throws
@@ -33,7 +33,7 @@ export function contentFilter({
   decision = "block",
   name = "content-filter",
 }: ContentFilterOptions): Guardrail {
-  const compiled = patterns.map(linearPattern);
+  const compiled = patterns.map(safeRegex);
   const check = (text: string): GuardrailDecision => {
     if (text.length > longestText)
       throw new RangeError(`the text has ${text.length} characters: at most ${longestText} are checked`);
@@ -44,7 +44,7 @@ export function contentFilter({
     name,
     ...(on.includes("input") && { onInput: ({ text }) => check(text) }),
     ...(on.includes("arguments") && { beforeCall: ({ input }) => check(valueText(input)) }),
-    ...(on.includes("results") && { afterCall: ({ result }) => check(textOf(result.content)) }),
+    ...(on.includes("results") && { afterCall: ({ result }) => check(toGuardedText(result.content)) }),
     ...(on.includes("output") && { onOutput: ({ text }) => check(text) }),
   };
 }

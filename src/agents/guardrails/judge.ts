@@ -1,8 +1,8 @@
 import { ChatMessage, type Guardrail, type GuardrailDecision, type GuardrailScope } from "#kernel";
 import { valueText } from "#base";
 import { languageModel, type AnyModel } from "#models";
-import type { GuardedPlace } from "./content-filter.ts";
-import { textOf } from "./text-of.ts";
+import type { GuardedField } from "./content-filter.ts";
+import { toGuardedText } from "./guarded-text.ts";
 
 /** Options of a judge. */
 export interface JudgeOptions {
@@ -11,7 +11,7 @@ export interface JudgeOptions {
   /** Default: the agent's. */
   readonly model?: AnyModel;
   /** Default: the output. */
-  readonly on?: readonly GuardedPlace[];
+  readonly on?: readonly GuardedField[];
   /** Default: block. */
   readonly decision?: "warn" | "block" | "halt";
   /** Default: `judge`. */
@@ -39,7 +39,9 @@ export function judge({
     models: judging ? [judging] : [],
     ...(on.includes("input") && { onInput: ({ text }, scope) => ask(text, scope) }),
     ...(on.includes("arguments") && { beforeCall: ({ input }, scope) => ask(valueText(input), scope) }),
-    ...(on.includes("results") && { afterCall: ({ result }, scope) => ask(textOf(result.content), scope) }),
+    ...(on.includes("results") && {
+      afterCall: ({ result }, scope) => ask(toGuardedText(result.content), scope),
+    }),
     ...(on.includes("output") && { onOutput: ({ text }, scope) => ask(text, scope) }),
   };
 }

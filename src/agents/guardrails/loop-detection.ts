@@ -31,21 +31,21 @@ export const loopLimits: LoopLimits = {
 };
 
 /** A repeated result and its count. */
-interface Repeated {
+interface RepeatedCall {
   readonly result: string;
   readonly times: number;
 }
 
 /** The state of loop detection, as plain data. */
-export interface Noticed {
+export interface LoopCounts {
   readonly failedCalls: readonly (readonly [string, number])[];
   readonly failedTools: readonly (readonly [string, number])[];
   readonly blockedTools: readonly (readonly [string, number])[];
-  readonly results: readonly (readonly [string, Repeated])[];
+  readonly results: readonly (readonly [string, RepeatedCall])[];
   readonly recent: readonly string[];
 }
 
-const nothing: Noticed = { failedCalls: [], failedTools: [], blockedTools: [], results: [], recent: [] };
+const nothing: LoopCounts = { failedCalls: [], failedTools: [], blockedTools: [], results: [], recent: [] };
 
 /**
  * Detects an agent that repeats itself. It is state of one run, updated in the order of its journal, so a replay
@@ -56,12 +56,12 @@ export class LoopDetection {
   readonly #failedCalls: Map<string, number>;
   readonly #failedTools: Map<string, number>;
   readonly #blockedTools: Map<string, number>;
-  readonly #results: Map<string, Repeated>;
+  readonly #results: Map<string, RepeatedCall>;
   /** The newest calls, enough to detect the longest ping-pong. */
   #recent: readonly string[];
 
   /** Continues from a given state. */
-  constructor(limits: LoopLimits = loopLimits, noticed: Noticed = nothing) {
+  constructor(limits: LoopLimits = loopLimits, noticed: LoopCounts = nothing) {
     this.#limits = limits;
     this.#failedCalls = new Map(noticed.failedCalls);
     this.#failedTools = new Map(noticed.failedTools);
@@ -76,7 +76,7 @@ export class LoopDetection {
   }
 
   /** The present state. */
-  get noticed(): Noticed {
+  get noticed(): LoopCounts {
     const results = [...this.#results].map(([call, seen]) => [call, { ...seen }] as const);
     return {
       failedCalls: [...this.#failedCalls],

@@ -13,12 +13,12 @@ export interface TokenLimits {
 export function tokenLimits({ input, output }: TokenLimits): Guardrail {
   return {
     name: "token-limits",
-    ...(input !== undefined && { onInput: ({ text }) => within(text, input) }),
-    ...(output !== undefined && { onOutput: ({ text }) => within(text, output) }),
+    ...(input !== undefined && { onInput: ({ text }) => checkTokens(text, input) }),
+    ...(output !== undefined && { onOutput: ({ text }) => checkTokens(text, output) }),
   };
 }
 
-function within(text: string, most: number): GuardrailDecision {
+function checkTokens(text: string, most: number): GuardrailDecision {
   const tokens = estimateTokens([ChatMessage.user(text)], []);
   return tokens <= most
     ? { kind: "allow" }

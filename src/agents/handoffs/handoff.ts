@@ -4,7 +4,7 @@ import {
   isJsonObject,
   Json,
   type ChatMessage,
-  type Hireable,
+  type AgentSpec,
   type RunTool,
   type Tool,
   type ToolCallBlock,
@@ -40,7 +40,7 @@ export interface HandoffOptions<Given = { readonly message: string }> {
 
 /** A handoff target with its options. */
 export interface Handoff extends Omit<HandoffOptions, "input" | "onHandoff"> {
-  readonly agent: Hireable;
+  readonly agent: AgentSpec;
   readonly input?: StandardSchemaV1 | undefined;
   onHandoff?(input: unknown, parties: HandoffParties): Promise<void> | void;
 }
@@ -50,7 +50,7 @@ export interface Handoff extends Omit<HandoffOptions, "input" | "onHandoff"> {
  * program, so that two agents can hand off to each other.
  */
 export function handoff<Given = { readonly message: string }>(
-  to: Hireable | string,
+  to: AgentSpec | string,
   { onHandoff, ...terms }: HandoffOptions<Given> = {},
 ): Handoff {
   const agent = typeof to === "string" ? { id: AgentId.of(to) } : to;
@@ -66,7 +66,7 @@ export function handoff<Given = { readonly message: string }>(
 }
 
 /** An entry of `agent({ handoffs })`. */
-export type HandoffEntry = Hireable | Handoff;
+export type HandoffEntry = AgentSpec | Handoff;
 
 const message = textInput({
   message: { description: "Everything that the next agent has to know", max: 20_000 },

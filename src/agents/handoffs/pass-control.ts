@@ -15,7 +15,7 @@ import {
   decodeError,
   StrategyError,
   type ErrorData,
-  type Hireable,
+  type AgentSpec,
   type Json,
   type RunContext,
   type RunResult,
@@ -72,7 +72,7 @@ export async function passControl(
 
 /** Runs an agent until it has ended. */
 async function takeOver(ctx: RunContext, pass: Pass): Promise<RunResult> {
-  const agent: Hireable = { id: AgentId.of(pass.to) };
+  const agent: AgentSpec = { id: AgentId.of(pass.to) };
   const { kind, handle } = await ctx.ask(agent, Pass.toInput(pass), { timeoutS, onFull: "wait" });
   if (kind === "timedOut") {
     await ctx.cancel(handle, "it did not answer in time");

@@ -14,7 +14,7 @@ import {
   Ended,
   StrategyError,
   type Envelope,
-  type Hireable,
+  type AgentSpec,
   type Json,
 } from "#kernel";
 import { valueText } from "#base";
@@ -23,7 +23,7 @@ import { repairPrompt } from "../session/strategies.ts";
 import { partialAnswer, settleAnswer } from "../turn/answer.ts";
 import { land } from "../turn/landing.ts";
 import { beginTurn, leadOrProceed, proceed } from "../turn/turn.ts";
-import type { HandedOff, TurnOutcome, TurnState } from "../turn/turn-state.ts";
+import type { HandoffOutcome, TurnOutcome, TurnState } from "../turn/turn-state.ts";
 import { activeAgent } from "./active-agent.ts";
 import { withoutHandoffs, type HandoffEntry } from "./handoff.ts";
 import { defaultMaxHandoffs, passControl, type Control, type ControlLimits } from "./pass-control.ts";
@@ -68,10 +68,11 @@ export async function takeTurn(
   const limits = { path: active === null ? [plan.name] : [], maxHandoffs: plan.maxHandoffs };
   const turn: OwnTurn = { state, plan, limits, isKept, stored };
   const first = active === null ? await (isResumed ? proceed(state) : leadOrProceed(state)) : null;
-  if (first === null || first.kind !== "handoff") return first ? checked(first) : begin(turn, active ?? "");
+  if (first === null || first.kind !== "handoff")
+    return first ? checkOutcome(first) : beginHandoffTurn(turn, active ?? "");
   const pass = await createPass(state, plan, first);
   if (taken) return { kind: "answer", value: Pass.toOutput(pass) };
-  return follow(turn, pass);
+  return followHandoffs(turn, pass);
 }
 
 /** A turn of the run that passes control. */
@@ -86,7 +87,7 @@ interface OwnTurn {
 }
 
 /** Checks that an answer of a model does not look like a handoff. */
-function checked(outcome: TurnOutcome): TurnOutcome {
+function checkOutcome(outcome: TurnOutcome): TurnOutcome {
   if (outcome.kind !== "answer" || !Pass.isReserved(outcome.value)) return outcome;
   const error = new StrategyError({ problem: "the answer has the reserved key ~handoff" }).toJSON();
   return Ended.of({ status: "failed", stopReason: "error", output: null, error });
@@ -96,7 +97,7 @@ function checked(outcome: TurnOutcome): TurnOutcome {
 function findActive({ name, entries }: HandoffPlan, stored: string): string | null {
   if (stored === "" || stored === name) return null;
   const seen = new Set<string>();
-  const reaches = (targets: readonly Hireable[]): boolean =>
+  const reaches = (targets: readonly AgentSpec[]): boolean =>
     targets.some((target) => {
       const type = AgentId.type(target.id);
       if (type === stored) return true;
@@ -108,20 +109,20 @@ function findActive({ name, entries }: HandoffPlan, stored: string): string | nu
 }
 
 /** Begins the turn with the agent that has had the conversation since an earlier turn. */
-async function begin(turn: OwnTurn, to: string): Promise<TurnOutcome> {
+async function beginHandoffTurn(turn: OwnTurn, to: string): Promise<TurnOutcome> {
   const { state } = turn;
   const said = withoutSystem(state.messages);
   const messages = await state.ctx.session.read((before) =>
     repairPrompt(withoutHandoffs([...before, ...said])),
   );
-  return follow(turn, { to, messages, note: "", best: "" });
+  return followHandoffs(turn, { to, messages, note: "", best: "" });
 }
 
 /** Creates the pass of a handoff. The messages for the next agent are chosen in a step. */
 async function createPass(
   { ctx, messages }: TurnState,
   { name: from }: HandoffPlan,
-  { handoff, input, said }: HandedOff,
+  { handoff, input, said }: HandoffOutcome,
 ): Promise<Pass> {
   const { filter = (all) => all, agent } = handoff;
   const to = AgentId.type(agent.id);
@@ -146,13 +147,13 @@ function statedText(input: Json): string {
 }
 
 /** Passes control until an agent answers. If the answer is sent back, this agent's model answers again. */
-async function follow(turn: OwnTurn, first: Pass): Promise<TurnOutcome> {
+async function followHandoffs(turn: OwnTurn, first: Pass): Promise<TurnOutcome> {
   const { state, plan, limits } = turn;
   for (let pass = first; ;) {
     const outcome = await followOnce(turn, await control(turn, pass));
     if (outcome !== null) return outcome;
     const again = await proceed(state);
-    if (again.kind !== "handoff") return checked(again);
+    if (again.kind !== "handoff") return checkOutcome(again);
     limits.path.push(plan.name);
     pass = await createPass(state, plan, again);
   }
@@ -174,11 +175,11 @@ async function followOnce(turn: OwnTurn, end: Control | Ended): Promise<TurnOutc
   const { state } = turn;
   if (end.kind === "ended") return end;
   if (end.kind === "exhausted")
-    return landed(state, { output: end.best, stopReason: "exhausted", reason: end.reason });
+    return landTurn(state, { output: end.best, stopReason: "exhausted", reason: end.reason });
   const { output, by, result } = end;
   if (result.status === "landed") {
     const { stopReason, error } = result;
-    const outcome = await landed(state, { output, stopReason, ...(error && { error }) });
+    const outcome = await landTurn(state, { output, stopReason, ...(error && { error }) });
     if (outcome.status === "landed") await writeActive(turn, by);
     return outcome;
   }
@@ -195,7 +196,7 @@ async function writeActive({ state, plan, isKept, stored }: OwnTurn, name: strin
 }
 
 /** Ends the run with the best answer, if it may be its output. */
-async function landed(
+async function landTurn(
   state: TurnState,
   {
     output,

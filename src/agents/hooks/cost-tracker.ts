@@ -54,12 +54,12 @@ export class CostTracker implements HookSet {
   };
 
   #add(runId: string, cost: TrackedCost): void {
-    this.#byRun.set(runId, sum(this.#byRun.get(runId) ?? none, cost));
-    this.#total = sum(this.#total, cost);
+    this.#byRun.set(runId, addCosts(this.#byRun.get(runId) ?? none, cost));
+    this.#total = addCosts(this.#total, cost);
   }
 }
 
-const sum = (one: TrackedCost, other: TrackedCost): TrackedCost => ({
+const addCosts = (one: TrackedCost, other: TrackedCost): TrackedCost => ({
   usage: Usage.add(one.usage, other.usage),
   costMicros: one.costMicros + other.costMicros,
 });

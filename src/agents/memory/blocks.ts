@@ -74,7 +74,7 @@ function editTool(name: string, what: string, blocks: readonly NamedBlock[]): To
     origin: "memory",
     // It adds the labels of the blocks that it shows.
     trust: "trusted",
-    outside: blocks.some(({ shared }) => shared === "tenant"),
+    egress: blocks.some(({ shared }) => shared === "tenant"),
     idempotent: true,
     execute: async ({ block: wanted, old_text: from, new_text: to }, { memory, idempotencyKey: id }) => {
       const block = blocks.find((given) => given.name === wanted);

@@ -21,7 +21,7 @@ export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
     risk: "safe",
     origin: "memory",
     trust: "trusted",
-    outside: false,
+    egress: false,
     idempotent: true,
     execute: async ({ key: about, value }, { memory, idempotencyKey: id }) => {
       if (about.trim() === "") throw new TypeError("key: a text is needed");
@@ -36,7 +36,7 @@ export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
     risk: "safe",
     origin: "memory",
     trust: "trusted",
-    outside: false,
+    egress: false,
     idempotent: true,
     execute: async ({ key: about }, { memory, idempotencyKey: id }) => {
       const erased = await requireMemory(memory).forget({ id, key: about });
@@ -65,7 +65,7 @@ export function recallTool({ facts, episodes, embedder }: RecallOptions): Tool {
     input: textInput({ query: { description: "The words to look for", max: 1_000 } }),
     risk: "safe",
     origin: "memory",
-    outside: false,
+    egress: false,
     idempotent: true,
     execute: async ({ query: text }, { memory: given }) => {
       const memory = requireMemory(given);
@@ -73,12 +73,12 @@ export function recallTool({ facts, episodes, embedder }: RecallOptions): Tool {
         ...(facts ? await memory.search({ text, kinds: ["fact"], limit: maxFacts, embedder }) : []),
         ...(episodes > 0 ? await memory.search({ text, kinds: ["episode"], limit: episodes, embedder }) : []),
       ];
-      return found.map(toShown);
+      return found.map(toShownMemory);
     },
   });
 }
 
-function toShown(found: FoundMemory): Json {
+function toShownMemory(found: FoundMemory): Json {
   if (found.kind === "fact") {
     const { key: about, value, validFrom } = found.fact;
     return { kind: "fact", key: about, value, since: new Date(validFrom).toISOString() };

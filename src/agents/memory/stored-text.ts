@@ -18,7 +18,7 @@ export function storedText(name: string, sharing: MemorySharing, limit: number):
     risk: "safe",
     origin: "memory",
     trust: "trusted",
-    outside: false,
+    egress: false,
     idempotent: true,
   } as const;
   return {
@@ -43,13 +43,13 @@ export function storedText(name: string, sharing: MemorySharing, limit: number):
     ],
     read: async (ctx) => {
       const { content, isError } = await ctx.tool(reads, {});
-      return isError ? "" : content.flatMap(textOf).join("");
+      return isError ? "" : content.flatMap(toTexts).join("");
     },
     write: async (ctx, text) => void (await ctx.tool(writes, { text: text.slice(-limit) })),
   };
 }
 
-const textOf = (block: ContentBlock): readonly string[] => (block.type === "text" ? [block.text] : []);
+const toTexts = (block: ContentBlock): readonly string[] => (block.type === "text" ? [block.text] : []);
 
 /** Replaces the text. Of two concurrent runs, the later one wins. */
 async function replace(

@@ -57,7 +57,8 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
       const owner = [scope.tenantId, share === "user" ? scope.userId : null];
       const key = await digest([version, share, owner, scope.version, context.agentName, subject(context)]);
       for (;;) {
-        if (await answered(context, answers, key)) return scope.note("cache", `answered from the ${where}`);
+        if (await getCachedAnswer(context, answers, key))
+          return scope.note("cache", `answered from the ${where}`);
         const other = inFlight.get(key);
         if (!other) break;
         await rejectOnAbort(other, scope.signal);
@@ -80,7 +81,7 @@ const inProcess = (own: MemoryCache, { clock }: StepScope): AnswerCache => ({
   put: async (key, answer) => own.put(key, answer),
 });
 
-async function answered(
+async function getCachedAnswer(
   context: ChatContext | FunctionContext,
   answers: AnswerCache,
   key: string,

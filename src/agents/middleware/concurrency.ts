@@ -34,7 +34,7 @@ export function concurrency({ key, max }: ConcurrencyOptions): ChatMiddleware {
   };
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly admit: () => void;
 }
 
@@ -43,7 +43,7 @@ class FairQueue {
   #max: number;
   #inFlight = 0;
   /** By owner, in the order of their turns. Owners without waiting callers are absent. */
-  readonly #owners = new Map<string, Waiting[]>();
+  readonly #owners = new Map<string, WaitingCall[]>();
 
   constructor(max: number) {
     this.#max = max;
@@ -61,7 +61,7 @@ class FairQueue {
       return false;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { admit: resolve };
+    const waiting: WaitingCall = { admit: resolve };
     const stop = (): void => {
       this.#remove(owner, waiting);
       reject(signal.reason);
@@ -94,7 +94,7 @@ class FairQueue {
     }
   }
 
-  #remove(owner: string, waiting: Waiting): void {
+  #remove(owner: string, waiting: WaitingCall): void {
     const left = (this.#owners.get(owner) ?? []).filter((other) => other !== waiting);
     if (left.length > 0) this.#owners.set(owner, left);
     else this.#owners.delete(owner);

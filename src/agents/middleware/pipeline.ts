@@ -12,7 +12,7 @@ export async function throughLayers<Context extends { result: unknown }>(
   const enter = async (index: number): Promise<void> => {
     const layer = layers[index];
     if (!layer) return attribute(core, null);
-    const next = once(() => enter(index + 1), layer.repeats ?? false);
+    const next = guardNext(() => enter(index + 1), layer.repeats ?? false);
     await attribute(() => layer.process(context, next), layerName(layer, index));
     if (context.result === undefined)
       throw new TypeError(`middleware ${index} returned without calling next() or setting context.result`);
@@ -49,7 +49,7 @@ export function failedLayer(error: unknown): string | null {
 }
 
 /** Guards `next`: a second call is allowed only if the layer repeats, and only when the first has settled. */
-function once(run: () => Promise<void>, repeats: boolean): () => Promise<void> {
+function guardNext(run: () => Promise<void>, repeats: boolean): () => Promise<void> {
   let state: "new" | "running" | "settled" = "new";
   return async () => {
     if (state === "running") throw new TypeError("next() was called again before the first call settled");

@@ -7,7 +7,7 @@ import {
   type ChatContext,
   type ChatMiddleware,
   type LimitStore,
-  type LimitWish,
+  type RateRequest,
   type Store,
 } from "#kernel";
 import { estimateTokens } from "#models";
@@ -45,9 +45,9 @@ export function rateLimit(options: RateLimitOptions): ChatMiddleware {
       const partition = { tenantId: share === "all" ? null : scope.tenantId };
       // JSON keeps the parts unambiguous for any characters.
       const key = share === "user" ? JSON.stringify([options.key, scope.userId]) : options.key;
-      const wish = wishOf(options, context);
+      const rate = toRateRequest(options, context);
       for (;;) {
-        const waitMs = await limits.take(partition, key, { wish, now: scope.clock.now() });
+        const waitMs = await limits.take(partition, key, { rate, now: scope.clock.now() });
         if (waitMs === 0) break;
         await scope.wait(waitMs);
       }
@@ -59,13 +59,16 @@ export function rateLimit(options: RateLimitOptions): ChatMiddleware {
         throw error;
       }
       const used = context.result?.usage;
-      if (wish["tokens"] && used && Usage.isSane(used))
-        await limits.correct(partition, key, { tokens: Usage.tokens(used) - wish["tokens"].amount });
+      if (rate["tokens"] && used && Usage.isSane(used))
+        await limits.correct(partition, key, { tokens: Usage.tokens(used) - rate["tokens"].amount });
     },
   };
 }
 
-function wishOf({ requestsPerMinute, tokensPerMinute }: RateLimitOptions, context: ChatContext): LimitWish {
+function toRateRequest(
+  { requestsPerMinute, tokensPerMinute }: RateLimitOptions,
+  context: ChatContext,
+): RateRequest {
   const tokens = (): number =>
     estimateTokens([ChatMessage.system(context.systemInstructions), ...context.messages], context.tools);
   return {
@@ -83,9 +86,9 @@ class OwnLimits implements LimitStore {
   async take(
     partition: Partition,
     key: string,
-    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+    { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
-    const { state, waitMs } = LimitState.take(this.#of(partition, key), wish, now);
+    const { state, waitMs } = LimitState.take(this.#of(partition, key), rate, now);
     this.#states.set(Partition.part(partition, key), state);
     return waitMs;
   }

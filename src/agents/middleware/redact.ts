@@ -8,7 +8,7 @@ import {
   type FunctionMiddleware,
   type Secret,
 } from "#kernel";
-import { linearPattern } from "../guardrails/linear-pattern.ts";
+import { safeRegex } from "../guardrails/safe-regex.ts";
 import { sensitive, type SensitivePattern } from "./sensitive.ts";
 
 /** Options of a redaction. */
@@ -44,7 +44,7 @@ export interface RedactOptions {
  */
 export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMiddleware {
   const { restore = "never", tools, key } = options;
-  const patterns = (options.patterns ?? sensitive).map(bounded);
+  const patterns = (options.patterns ?? sensitive).map(toSafePattern);
   return {
     name: "redact",
     async process(context: ChatContext | FunctionContext, next) {
@@ -57,7 +57,7 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
       }
       const { messages, systemInstructions } = context;
       context.systemInstructions = mask.text(systemInstructions);
-      context.messages = messages.map((message) => hidden(mask, message));
+      context.messages = messages.map((message) => redactMessage(mask, message));
       if (mask.hidden > 0) scope.note("redact", `hid ${mask.hidden} values`);
       try {
         await next();
@@ -72,7 +72,7 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
           return { ...block, input: mask.restored(block.input) };
         if (block.type === "text" && restore === "answers")
           return { ...block, text: mask.restoredText(block.text) };
-        return hiddenBlock(mask, block);
+        return redactBlock(mask, block);
       });
       context.result = { ...context.result, message: { ...message, content } };
     },
@@ -83,13 +83,13 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
  * Returns a pattern that takes linear time. The built-in ones do, as a test shows: most can begin only where none of
  * their characters comes before.
  */
-const bounded = (pattern: SensitivePattern): SensitivePattern =>
-  sensitive.includes(pattern) ? pattern : { ...pattern, looks: linearPattern(pattern.looks) };
+const toSafePattern = (pattern: SensitivePattern): SensitivePattern =>
+  sensitive.includes(pattern) ? pattern : { ...pattern, looks: safeRegex(pattern.looks) };
 
 function hideResult(context: FunctionContext, mask: Mask): void {
   const { result } = context;
   if (!result) return;
-  const content = result.content.map((block) => hiddenBlock(mask, block));
+  const content = result.content.map((block) => redactBlock(mask, block));
   context.result = {
     ...result,
     content,
@@ -101,14 +101,14 @@ function hideResult(context: FunctionContext, mask: Mask): void {
  * Returns the message with hidden values. The same object if there is nothing to hide, because its size is already
  * known.
  */
-function hidden(mask: Mask, message: ChatMessage): ChatMessage {
-  const content = message.content.map((block) => hiddenBlock(mask, block));
+function redactMessage(mask: Mask, message: ChatMessage): ChatMessage {
+  const content = message.content.map((block) => redactBlock(mask, block));
   return content.every((block, index) => block === message.content[index])
     ? message
     : { ...message, content };
 }
 
-function hiddenBlock(mask: Mask, block: ContentBlock): ContentBlock {
+function redactBlock(mask: Mask, block: ContentBlock): ContentBlock {
   switch (block.type) {
     case "text": {
       const text = mask.text(block.text);
@@ -119,7 +119,7 @@ function hiddenBlock(mask: Mask, block: ContentBlock): ContentBlock {
       return input === block.input ? block : { ...block, input };
     }
     case "tool-result": {
-      const content = block.content.map((inner) => hiddenBlock(mask, inner));
+      const content = block.content.map((inner) => redactBlock(mask, inner));
       return content.every((inner, index) => inner === block.content[index]) ? block : { ...block, content };
     }
     case "data": {

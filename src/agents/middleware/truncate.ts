@@ -25,7 +25,7 @@ export function truncateHistory(options: TruncateHistoryOptions): ChatMiddleware
     name: "truncateHistory",
     async process(context, next) {
       const { messages } = context;
-      const shown = newest(messages, { maxMessages, maxTokens, keepFirst });
+      const shown = keepNewest(messages, { maxMessages, maxTokens, keepFirst });
       if (shown.length === messages.length) return next();
       context.messages = shown;
       context.scope.note("truncateHistory", `left out ${messages.length - shown.length} messages`);
@@ -44,7 +44,7 @@ function checkLimit(name: string, value: number): void {
     throw new RangeError(`${name} must be an integer >= 1, got ${value}`);
 }
 
-function newest(
+function keepNewest(
   messages: readonly ChatMessage[],
   {
     maxMessages,

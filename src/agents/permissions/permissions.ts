@@ -1,4 +1,4 @@
-import type { PermissionRequest, Permissions, Verdict } from "#kernel";
+import type { PermissionRequest, Permissions, PermissionDecision } from "#kernel";
 
 /** The default policy: safe calls run, all other calls require approval. */
 export const defaultPermissions: Permissions = {
@@ -8,17 +8,20 @@ export const defaultPermissions: Permissions = {
 /** Allows every call. It must be chosen explicitly, and is audited with every run. */
 export const allowAll: Permissions = { decide: () => "allow", allowsAll: true };
 
-const verdicts: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
+const verdicts: ReadonlySet<unknown> = new Set<PermissionDecision>(["allow", "ask", "deny"]);
 
 /** Returns a policy's decision. Anything but a valid decision is a denial. */
-export function verdictOf(permissions: Permissions, request: PermissionRequest): Verdict | Promise<Verdict> {
+export function decidePermission(
+  permissions: Permissions,
+  request: PermissionRequest,
+): PermissionDecision | Promise<PermissionDecision> {
   try {
     const said = permissions.decide(request);
-    return typeof said === "string" ? clear(said) : Promise.resolve(said).then(clear, no);
+    return typeof said === "string" ? toDecision(said) : Promise.resolve(said).then(toDecision, deny);
   } catch {
     return "deny";
   }
 }
 
-const clear = (said: Verdict): Verdict => (verdicts.has(said) ? said : "deny");
-const no = (): Verdict => "deny";
+const toDecision = (said: PermissionDecision): PermissionDecision => (verdicts.has(said) ? said : "deny");
+const deny = (): PermissionDecision => "deny";

@@ -6,19 +6,21 @@ import {
   type PermissionRequest,
   type PermissionRule,
   type Permissions,
-  type Verdict,
+  type PermissionDecision,
 } from "#kernel";
-import { defaultPermissions, verdictOf } from "./permissions.ts";
+import { defaultPermissions, decidePermission } from "./permissions.ts";
 
 /** A rule, or a function that may decide about a call. Null or undefined: no opinion. */
 export type PermissionSource =
   | PermissionRule
-  | ((request: PermissionRequest) => Verdict | null | undefined | Promise<Verdict | null | undefined>);
+  | ((
+      request: PermissionRequest,
+    ) => PermissionDecision | null | undefined | Promise<PermissionDecision | null | undefined>);
 
-const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
+const strictness: Readonly<Record<PermissionDecision, number>> = { allow: 0, ask: 1, deny: 2 };
 
 /** Returns the stricter of two decisions. */
-export const stricter = (one: Verdict, other: Verdict): Verdict =>
+export const pickStricter = (one: PermissionDecision, other: PermissionDecision): PermissionDecision =>
   strictness[one] >= strictness[other] ? one : other;
 
 /**
@@ -31,10 +33,10 @@ export function permissions(
 ): Permissions {
   return {
     decide: async (request) => {
-      let verdict: Verdict | null = null;
+      let verdict: PermissionDecision | null = null;
       for (const source of sources) {
-        const said = await wordOf(source, request);
-        if (said) verdict = verdict === null ? said : stricter(verdict, said);
+        const said = await askSource(source, request);
+        if (said) verdict = verdict === null ? said : pickStricter(verdict, said);
       }
       return verdict ?? otherwise.decide(request);
     },
@@ -44,22 +46,31 @@ export function permissions(
   };
 }
 
-async function wordOf(source: PermissionSource, request: PermissionRequest): Promise<Verdict | null> {
-  if (typeof source !== "function") return wordOfRule(source, request);
+async function askSource(
+  source: PermissionSource,
+  request: PermissionRequest,
+): Promise<PermissionDecision | null> {
+  if (typeof source !== "function") return applyRule(source, request);
   const said = await source(request);
   // Null and undefined are no decision. An invalid decision is a denial.
-  return said === null || said === undefined ? null : verdictOf({ decide: () => said }, request);
+  return said === null || said === undefined ? null : decidePermission({ decide: () => said }, request);
 }
 
 function isExemption(rule: PermissionRule, request: PermissionRequest): boolean {
-  return rule.ruleOfTwo === "exempt" && wordOfRule(rule, request) === "allow";
+  return rule.ruleOfTwo === "exempt" && applyRule(rule, request) === "allow";
 }
 
 /** Returns the decision of rules alone. They only narrow: if none matches, the call is allowed. */
-export const narrowed = (rules: readonly PermissionRule[], request: PermissionRequest): Verdict =>
-  rules.reduce<Verdict>((verdict, rule) => stricter(verdict, wordOfRule(rule, request) ?? "allow"), "allow");
+export const applyRules = (
+  rules: readonly PermissionRule[],
+  request: PermissionRequest,
+): PermissionDecision =>
+  rules.reduce<PermissionDecision>(
+    (verdict, rule) => pickStricter(verdict, applyRule(rule, request) ?? "allow"),
+    "allow",
+  );
 
-function wordOfRule(rule: PermissionRule, request: PermissionRequest): Verdict | null {
+function applyRule(rule: PermissionRule, request: PermissionRequest): PermissionDecision | null {
   const { agent, tenant } = rule;
   const matches =
     isCall(rule, request) &&
@@ -76,7 +87,7 @@ export function isCall(
   return (
     isAny(tool, call.tool) &&
     isAny(risk, call.risk) &&
-    tests.every((test) => holds(test, at(call.input, test.path)))
+    tests.every((test) => matchesTest(test, getArgument(call.input, test.path)))
   );
 }
 
@@ -100,7 +111,7 @@ function isLike(pattern: string, name: string): boolean {
   return true;
 }
 
-function at(input: Json, path: string): Json | undefined {
+function getArgument(input: Json, path: string): Json | undefined {
   let value: Json | undefined = input;
   for (const name of path.split(".")) {
     if (Array.isArray(value)) value = value[Number(name)];
@@ -110,14 +121,14 @@ function at(input: Json, path: string): Json | undefined {
   return value;
 }
 
-function holds(test: ArgumentTest, value: Json | undefined): boolean {
+function matchesTest(test: ArgumentTest, value: Json | undefined): boolean {
   if (value === undefined) return false;
   const { equals, oneOf, startsWith, endsWith, atMost, atLeast } = test;
   const isText = typeof value === "string";
   const isNumber = typeof value === "number";
   return (
-    (equals === undefined || isSame(value, equals)) &&
-    (oneOf === undefined || oneOf.some((one) => isSame(value, one))) &&
+    (equals === undefined || isEqualJson(value, equals)) &&
+    (oneOf === undefined || oneOf.some((one) => isEqualJson(value, one))) &&
     (startsWith === undefined || (isText && value.startsWith(startsWith))) &&
     (endsWith === undefined || (isText && value.endsWith(endsWith))) &&
     (atMost === undefined || (isNumber && value <= atMost)) &&
@@ -125,4 +136,4 @@ function holds(test: ArgumentTest, value: Json | undefined): boolean {
   );
 }
 
-const isSame = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isEqualJson = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -20,7 +20,7 @@ import {
   type ToolCallBlock,
 } from "#kernel";
 import { languageModel, type AnyModel } from "#models";
-import { describe } from "../tools/tool.ts";
+import { describeTool } from "../tools/tool.ts";
 import { checkAnswer } from "../turn/structured-output.ts";
 import { Quarantine } from "./quarantine.ts";
 
@@ -68,7 +68,7 @@ export function plannedAgent(options: PlannedAgentOptions): Agent<string> {
       const task = (await inbox.next())?.text ?? "";
       const plan = await makePlan(ctx, options, { task, maxCalls });
       const values = quarantine ? new Quarantine(ctx, reader, quarantine.schema) : null;
-      return follow(ctx, options, { task, plan, values });
+      return followPlan(ctx, options, { task, plan, values });
     },
   };
 }
@@ -118,7 +118,7 @@ interface Plan {
   readonly values: Quarantine | null;
 }
 
-async function follow(
+async function followPlan(
   ctx: RunContext,
   { instructions = "", quarantine }: PlannedAgentOptions,
   { task, plan, values }: Plan,
@@ -130,7 +130,7 @@ async function follow(
     ChatMessage.user(task),
   ];
   for (const tool of plan) {
-    const { message } = await ctx.llm(messages, { tools: [describe(tool)] });
+    const { message } = await ctx.llm(messages, { tools: [describeTool(tool)] });
     const call = plannedCall(message, tool);
     // The model has what it needs: leaving out calls is harmless.
     if (!call) return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);

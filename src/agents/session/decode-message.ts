@@ -24,7 +24,7 @@ const isRole = (value: unknown): value is Role => roles.has(value);
 export function decodeMessage(raw: Json | undefined): ChatMessage | null {
   if (!isJsonObject(raw)) return null;
   const { role, content } = raw;
-  return isRole(role) && isList(content) ? { role, content: content.map(decodeBlock) } : null;
+  return isRole(role) && isJsonList(content) ? { role, content: content.map(decodeBlock) } : null;
 }
 
 /** Encodes a message. Unknown blocks are written back exactly as they came. */
@@ -60,7 +60,7 @@ function decodeKnown(raw: JsonObject): ContentBlock | null {
     case "tool-result": {
       const { content, isError } = raw;
       if (typeof callId !== "string" || typeof name !== "string") return null;
-      if (!isList(content) || typeof isError !== "boolean") return null;
+      if (!isJsonList(content) || typeof isError !== "boolean") return null;
       return { type, callId, name, content: content.map(decodeBlock), isError };
     }
     case "file":
@@ -90,6 +90,6 @@ function providerData({ providerData: data }: JsonObject): { readonly providerDa
   return data === undefined ? {} : { providerData: data };
 }
 
-function isList(value: Json | undefined): value is readonly Json[] {
+function isJsonList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }

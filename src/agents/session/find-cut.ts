@@ -48,13 +48,14 @@ function findPlace(items: readonly CutItem[], { keepRecent, between }: CutOption
   const total = items.reduce((sum, { tokens }) => sum + tokens, 0);
   if (between === "turns" && total <= keepRecent) return null;
   const room = between === "turns" ? keepRecent : Math.min(keepRecent, Math.floor(total / 2));
-  if (between === "cycles") return oldestWithin(items, room, beginsCycle) ?? newest(items);
+  if (between === "cycles") return oldestWithin(items, room, beginsCycle) ?? findNewestCut(items);
   const turn = oldestWithin(items, room, beginsTurn);
   if (turn !== null) return turn;
   const isLong =
-    items.slice(newest(items, beginsTurn) ?? 0).reduce((sum, { tokens }) => sum + tokens, 0) > keepRecent;
-  if (!isLong) return newest(items, beginsTurn);
-  return oldestWithin(items, keepRecent, beginsCycle) ?? newest(items);
+    items.slice(findNewestCut(items, beginsTurn) ?? 0).reduce((sum, { tokens }) => sum + tokens, 0) >
+    keepRecent;
+  if (!isLong) return findNewestCut(items, beginsTurn);
+  return oldestWithin(items, keepRecent, beginsCycle) ?? findNewestCut(items);
 }
 
 const beginsTurn = ({ message, mayLead }: CutItem): boolean => mayLead && message.role === "user";
@@ -82,7 +83,7 @@ function oldestWithin(
 }
 
 /** Returns the newest position. Null: none. */
-function newest(items: readonly CutItem[], isPlace = beginsCycle): number | null {
+function findNewestCut(items: readonly CutItem[], isPlace = beginsCycle): number | null {
   const index = items.findLastIndex(isPlace);
   return index > 0 ? index : null;
 }

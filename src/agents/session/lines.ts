@@ -2,7 +2,7 @@
 export const tooLong = Symbol("too long");
 
 /** Yields the lines of a text that comes in pieces. A line of more than `longest` characters is skipped, not kept. */
-export async function* lines(
+export async function* splitLines(
   pieces: AsyncIterable<string> | Iterable<string>,
   longest: number,
 ): AsyncGenerator<string | typeof tooLong, void, undefined> {

@@ -70,7 +70,7 @@ export async function readPromptWindow(
   const entries = new Map<ChatMessage, EntryId>();
   for await (const entry of session.path(options.at)) {
     if (entry.type === "compaction") window.summarise(entry);
-    const message = messageOf(entry);
+    const message = toEntryMessage(entry);
     if (message && entry.type === "message") entries.set(message, entry.id);
     if (message && entry.tokens !== undefined) window.sizes.set(message, entry.tokens);
     const group = message && groups.add(message);
@@ -85,7 +85,7 @@ export async function readPromptWindow(
 }
 
 /** Returns the message that an entry shows to a model. Null: none. */
-export function messageOf(entry: SessionEntry): ChatMessage | null {
+export function toEntryMessage(entry: SessionEntry): ChatMessage | null {
   if (entry.type === "message") return entry.message;
   const end = describeTurnEnd(entry);
   if (end) return ChatMessage.user(end);

@@ -1,7 +1,7 @@
 import { Labels, type EntryId, type SessionEntry } from "#kernel";
 import { estimateTokens } from "#models";
 import { findCut, type Cut, type CutItem, type CutOptions } from "./find-cut.ts";
-import { messageOf } from "./prompt-window.ts";
+import { toEntryMessage } from "./prompt-window.ts";
 import type { Session } from "./session.ts";
 
 /** A conversation with the position of its cut. */
@@ -33,7 +33,7 @@ export async function readCut(
   if (read[0] === last) return null;
   const entries = read.toReversed();
   const items = entries.flatMap((entry): readonly CutItem[] => {
-    const message = messageOf(entry);
+    const message = toEntryMessage(entry);
     const tokens = entry.tokens ?? (message ? estimateTokens([message]) : 0);
     return message ? [{ message, tokens, id: entry.id, mayLead: entry.type === "message" }] : [];
   });

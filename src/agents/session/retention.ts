@@ -11,7 +11,7 @@ export interface RetainedRun {
  * main branch and moves its leaf. A root without permanent content has a separate branch like any child, so that
  * dropping the branch is enough when the tree ends.
  */
-export function placeOf({ runId, retention }: RetainedRun): { readonly branch: RunId | null } | null {
+export function toBranch({ runId, retention }: RetainedRun): { readonly branch: RunId | null } | null {
   if (retention === "none") return null;
   const isRoot = runId === RunId.root(RunId.tree(runId));
   return { branch: isRoot && retention === "permanent" ? null : runId };

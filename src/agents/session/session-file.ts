@@ -1,7 +1,7 @@
 import { type EntryId, isJsonObject, Json, type JsonObject, type SessionEntry } from "#kernel";
 import { decodeEntry, encodeEntry, entryId } from "./decode-entry.ts";
-import { lines, tooLong } from "./lines.ts";
-import { mendEntries } from "./mend-entries.ts";
+import { splitLines, tooLong } from "./lines.ts";
+import { repairEntries } from "./repair-entries.ts";
 import type { Session } from "./session.ts";
 
 /** Maximum characters of a line. */
@@ -40,7 +40,7 @@ export async function importSession(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<ImportReport> {
   const { header, entries, duplicates, skipped } = await readLines(pieces);
-  const { mended, moved } = mendEntries(entries);
+  const { mended, moved } = repairEntries(entries);
   for (let start = 0; start < mended.length; start += batchSize)
     await session.store.append(session.partition, session.key, mended.slice(start, start + batchSize));
   const leaf = leafOf(header, entries);
@@ -57,9 +57,9 @@ interface Lines {
 
 async function readLines(pieces: AsyncIterable<string> | Iterable<string>): Promise<Lines> {
   const read: Lines = { header: null, entries: new Map(), duplicates: 0, skipped: 0 };
-  for await (const line of lines(pieces, longestLine)) {
+  for await (const line of splitLines(pieces, longestLine)) {
     if (line !== tooLong && line.trim() === "") continue;
-    const raw = line === tooLong ? undefined : parse(line);
+    const raw = line === tooLong ? undefined : parseLine(line);
     const entry = raw === undefined ? null : decodeEntry(raw);
     if (entry && read.entries.has(entry.id)) read.duplicates += 1;
     else if (entry) read.entries.set(entry.id, entry);
@@ -69,7 +69,7 @@ async function readLines(pieces: AsyncIterable<string> | Iterable<string>): Prom
   return read;
 }
 
-function parse(line: string): Json | undefined {
+function parseLine(line: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(line);
     return isShallow(value, deepestNesting) ? Json.of(value) : undefined;

@@ -14,11 +14,11 @@ import {
 import { readEntry } from "./decode-entry.ts";
 
 /** An entry without its position. The writer chooses the id: the same id again is the same entry. */
-export type EntryDraft = Written<Exclude<SessionEntry, { readonly type: "unknown" }>>;
-type Written<Entry> = Entry extends SessionEntry ? Omit<Entry, "parentId" | "branch"> : never;
+export type EntryDraft = EntryContent<Exclude<SessionEntry, { readonly type: "unknown" }>>;
+type EntryContent<Entry> = Entry extends SessionEntry ? Omit<Entry, "parentId" | "branch"> : never;
 
 /** The position of new entries. */
-export interface EntryPlace {
+export interface EntryPosition {
   /** The run whose branch it is. Default: null, the main branch. */
   readonly branch?: RunId | null;
   /** The entry before the first one: of the same branch or of the main one. Null: none. Default: the branch's leaf. */
@@ -82,7 +82,7 @@ export class Session {
    *
    * @throws NotFoundError if `after` is no entry of the main branch or of this one.
    */
-  async append(drafts: readonly EntryDraft[], { branch = null, after }: EntryPlace = {}): Promise<void> {
+  async append(drafts: readonly EntryDraft[], { branch = null, after }: EntryPosition = {}): Promise<void> {
     if (drafts.length === 0) return;
     if (after) await this.#expect(after, branch);
     let parentId = after === undefined ? await this.leaf(branch) : after;

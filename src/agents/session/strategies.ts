@@ -15,13 +15,13 @@ import { trimResults as trimGroup } from "./trim-results.ts";
  */
 export function slidingWindow(count: number): CompactionStrategy {
   expectCount("slidingWindow", count);
-  return newest(count, (group) => group.length);
+  return keepNewestGroups(count, (group) => group.length);
 }
 
 /** Shows the newest messages with at most `tokens` tokens, as `estimateTokens` counts them. */
 export function tokenLimit(tokens: number): CompactionStrategy {
   expectCount("tokenLimit", tokens);
-  return newest(tokens, (group) => estimateTokens(group));
+  return keepNewestGroups(tokens, (group) => estimateTokens(group));
 }
 
 /** Shows only the first `characters` characters of tool results that are older than the newest `wholeCycles` cycles. */
@@ -64,7 +64,7 @@ export function pipeline(...strategies: readonly CompactionStrategy[]): Compacti
  * results without calls are left out. Returns the same list if the strategy changes nothing. The newest message is
  * always shown.
  */
-export function viewOf(
+export function compactMessages(
   strategy: CompactionStrategy,
   messages: readonly ChatMessage[],
 ): readonly ChatMessage[] {
@@ -84,7 +84,7 @@ export const repairPrompt = (messages: readonly ChatMessage[]): readonly ChatMes
   inOrder(groupsOf(messages));
 
 /** Returns a strategy that shows the newest groups that fit; at least one. */
-function newest(limit: number, sizeOf: (group: MessageGroup) => number): CompactionStrategy {
+function keepNewestGroups(limit: number, sizeOf: (group: MessageGroup) => number): CompactionStrategy {
   return {
     compact: (messages) => {
       let left = limit;

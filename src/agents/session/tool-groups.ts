@@ -23,7 +23,7 @@ export class ToolGroups {
     }
     const results = this.#results.toReversed();
     this.#results = [];
-    const said = message.content.filter(({ type }) => sayable(message.role, type));
+    const said = message.content.filter(({ type }) => isAllowedBlock(message.role, type));
     if (message.role === "system" || said.length === 0) return null;
     const spoken = said.length === message.content.length ? message : { ...message, content: said };
     const calls = said.filter((block): block is ToolCallBlock => block.type === "tool-call");
@@ -31,7 +31,7 @@ export class ToolGroups {
   }
 }
 
-function sayable(role: ChatMessage["role"], type: ContentBlock["type"]): boolean {
+function isAllowedBlock(role: ChatMessage["role"], type: ContentBlock["type"]): boolean {
   if (type === "tool-call") return role === "assistant";
   return type !== "tool-result" && type !== "unknown";
 }

@@ -8,15 +8,15 @@ export function trimResults(group: MessageGroup, characters: number): MessageGro
       ? {
           ...message,
           content: message.content.map((block) =>
-            block.type === "tool-result" ? trimmed(block, characters) : block,
+            block.type === "tool-result" ? trimResult(block, characters) : block,
           ),
         }
       : message,
   );
 }
 
-function trimmed(block: ToolResultBlock, characters: number): ToolResultBlock {
-  const text = block.content.map(wordsOf).join("");
+function trimResult(block: ToolResultBlock, characters: number): ToolResultBlock {
+  const text = block.content.map(toBlockText).join("");
   const attachments = block.content.filter(({ type }) => type !== "text" && type !== "data").length;
   const start = text.slice(0, characters);
   // Half a surrogate pair is no text.
@@ -30,7 +30,7 @@ function trimmed(block: ToolResultBlock, characters: number): ToolResultBlock {
   return isShorter ? { ...block, content: [ContentBlock.text(shown)] } : block;
 }
 
-function wordsOf(block: ContentBlock): string {
+function toBlockText(block: ContentBlock): string {
   if (block.type === "text") return block.text;
   return block.type === "data" ? JSON.stringify(block.data) : "";
 }

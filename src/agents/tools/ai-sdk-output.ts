@@ -12,12 +12,13 @@ export function toShown(output: unknown, value: Json): ShownValue {
   if (type === "text" || type === "error-text") return show(valueText(shown), type === "error-text");
   if (type === "error-json") return show(JSON.stringify(shown), true);
   if (type === "execution-denied") return show(valueText(fields["reason"] ?? "the call was denied"), true);
-  if (type === "content") return ToolResult.show(Array.isArray(shown) ? shown.map(toBlock) : [], { value });
+  if (type === "content")
+    return ToolResult.show(Array.isArray(shown) ? shown.map(toContentBlock) : [], { value });
   return show(JSON.stringify(type === "json" ? shown : given));
 }
 
 /** Converts one part. A part that only its provider can read is replaced by its name. */
-function toBlock(part: Json): ContentBlock {
+function toContentBlock(part: Json): ContentBlock {
   const fields: JsonObject = isJsonObject(part) ? part : {};
   const { type, text, data, url, mediaType, filename } = fields;
   if (type === "text" && typeof text === "string") return ContentBlock.text(text);

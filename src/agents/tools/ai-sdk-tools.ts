@@ -18,7 +18,7 @@ export interface AiSdkTool {
  */
 export function aiSdkTools(
   tools: Readonly<Record<string, AiSdkTool>>,
-  { origin, trust = "untrusted", sensitivity, outside }: ToolFlow = {},
+  { origin, trust = "untrusted", sensitivity, egress }: ToolFlow = {},
 ): readonly EffectTool[] {
   return Object.entries(tools).map(([name, given]) => {
     const { execute } = given;
@@ -34,10 +34,10 @@ export function aiSdkTools(
       origin,
       trust,
       sensitivity,
-      outside,
+      egress,
       execute: async (input, { signal, idempotencyKey, update }) => {
         const made = run(input, { abortSignal: signal, toolCallId: idempotencyKey, messages: [] });
-        const output = (await last(made, update)) ?? null;
+        const output = (await readLastValue(made, update)) ?? null;
         const shown = await toModelOutput?.({ toolCallId: idempotencyKey, input, output });
         return shown === undefined ? Json.of(output) : toShown(shown, Json.of(output));
       },
@@ -46,7 +46,7 @@ export function aiSdkTools(
 }
 
 /** Returns the last value of a tool that may stream. Publishes every value as progress. */
-async function last(result: unknown, update: EffectCall["update"]): Promise<unknown> {
+async function readLastValue(result: unknown, update: EffectCall["update"]): Promise<unknown> {
   const isStream = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
   if (!isStream) return result;
   let value: unknown = null;
@@ -65,9 +65,9 @@ function schemaOf(given: unknown): StandardSchemaV1<unknown, unknown> {
   if (typeof given === "function") return schemaOf((given as () => unknown)());
   if (typeof given === "object" && given !== null) {
     if ("~standard" in given) return given as StandardSchemaV1<unknown, unknown>;
-    if ("jsonSchema" in given) return wrapped(given as WrappedSchema);
+    if ("jsonSchema" in given) return wrapSchema(given as WrappedSchema);
   }
-  return wrapped({ jsonSchema: { type: "object" } });
+  return wrapSchema({ jsonSchema: { type: "object" } });
 }
 
 interface WrappedSchema {
@@ -79,7 +79,7 @@ type ValidationResult =
   | { readonly success: true; readonly value: unknown }
   | { readonly success: false; readonly error: Error };
 
-function wrapped(schema: WrappedSchema): StandardSchemaV1<unknown, unknown> {
+function wrapSchema(schema: WrappedSchema): StandardSchemaV1<unknown, unknown> {
   const standard = {
     version: 1,
     vendor: "ai-sdk",

@@ -24,7 +24,7 @@ export function toStandardSchema<Value>(
  * Creates the schema of an object: the JSON Schema for the model, and the check of its answer. The check returns the
  * value, or a text with the problem. `required`: the names of its required properties. Default: all.
  */
-export function objectSchema<Value extends object>(
+export function createObjectSchema<Value extends object>(
   properties: JsonObject,
   check: (given: JsonObject) => Value | string,
   required: readonly string[] = Object.keys(properties),

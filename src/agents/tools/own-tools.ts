@@ -18,10 +18,10 @@ export function noteOwnTools(all: readonly Tool[], own: readonly Tool[]): void {
  */
 export function ownTools(tools: GivenTools | undefined): readonly Tool[] {
   if (!tools) return [];
-  if (!isList(tools)) return aiSdkTools(tools);
+  if (!isToolList(tools)) return aiSdkTools(tools);
   return ownLists.get(tools) ?? tools.filter((given) => !isTeamTool(given) && !handoffOf(given));
 }
 
-function isList(tools: GivenTools): tools is readonly Tool[] {
+function isToolList(tools: GivenTools): tools is readonly Tool[] {
   return Array.isArray(tools);
 }

@@ -1,5 +1,5 @@
 import { Json, type JsonObject } from "#kernel";
-import { objectSchema, type JsonStandardSchema } from "./object-schema.ts";
+import { createObjectSchema, type JsonStandardSchema } from "./object-schema.ts";
 
 /** A text field of a tool's input. */
 interface TextField {
@@ -30,7 +30,7 @@ export function textInput<Name extends string>(
     if (value.length > max) return [`${name}: at most ${max} characters, got ${value.length}`];
     return oneOf && !oneOf.includes(value) ? [`${name}: one of ${oneOf.join(", ")}`] : [];
   };
-  return objectSchema<Texts<Name>>(properties, (given) => {
+  return createObjectSchema<Texts<Name>>(properties, (given) => {
     const problems = names.flatMap((name) => findProblem(given, name));
     if (problems.length > 0) return problems.join("; ");
     return Json.as<Texts<Name>>(Object.fromEntries(names.map((name) => [name, given[name] ?? null])));

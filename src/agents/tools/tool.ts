@@ -19,7 +19,7 @@ export function tool<Input>(definition: Tool<Input>): Tool<Input> {
  * Returns the description of a tool for a model. The same object for the same tool, so that it is created and measured
  * once.
  */
-export function describe(given: Tool): ToolDescription {
+export function describeTool(given: Tool): ToolDescription {
   const known = described.get(given);
   if (known) return known;
   const { name, description, input } = given;

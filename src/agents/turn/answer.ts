@@ -1,6 +1,6 @@
 import { ChatMessage, Ended, type Json, type RunContext } from "#kernel";
 import { valueText } from "#base";
-import { closeWith, say } from "./say.ts";
+import { closeWith, appendMessage } from "./say.ts";
 import { checkAnswer, OutputForm } from "./structured-output.ts";
 
 /**
@@ -49,10 +49,10 @@ export async function settleAnswer(state: AnswerState, text: string): Promise<An
   if ("issues" in formed)
     return repair(state, "form", `That does not match: ${formed.issues}. ${toldAgain(output)}`)
       ? null
-      : malformed(text, formed.issues);
+      : endMalformed(text, formed.issues);
   state.repairs = { ...state.repairs, form: 0 };
   const { value } = formed;
-  const guarded = ctx.guard("output", valueText(value));
+  const guarded = ctx.checkGuardrails("output", valueText(value));
   const decision = guarded && (await guarded);
   if (decision?.kind === "block")
     return repair(
@@ -87,7 +87,7 @@ function repair(state: AnswerState, kind: keyof Repairs, told: string): boolean 
   const count = state.repairs[kind];
   if (count === maxRepairs) return false;
   state.repairs = { ...state.repairs, [kind]: count + 1 };
-  say(state, ChatMessage.user(told));
+  appendMessage(state, ChatMessage.user(told));
   return true;
 }
 
@@ -119,9 +119,9 @@ function checkForm(ctx: RunContext, { schema }: OutputForm, text: string): Retur
  * Runs the guardrails on the output of a run that a budget stopped. No model can answer again, so blocked output is
  * withheld.
  */
-export async function guardedEnd(ctx: RunContext, ended: Ended): Promise<Ended> {
+export async function checkEnd(ctx: RunContext, ended: Ended): Promise<Ended> {
   if (ended.output === null) return ended;
-  const guarded = ctx.guard("output", valueText(ended.output));
+  const guarded = ctx.checkGuardrails("output", valueText(ended.output));
   const decision = guarded && (await guarded);
   return decision?.kind === "block" ? stoppedBy("output", decision.reason) : ended;
 }
@@ -139,7 +139,7 @@ const maxShown = 2_000;
  * Returns the end of a run whose answer does not match its schema. Callers never get an output of another type: the
  * error shows the text.
  */
-function malformed(text: string, issues: string): Ended {
+function endMalformed(text: string, issues: string): Ended {
   const message = `the answer does not match the output schema, after ${maxRepairs} repairs: ${issues}`;
   const error = { code: "output", message, answer: text.slice(0, maxShown) };
   return Ended.of({ status: "failed", stopReason: "error", output: null, error });

@@ -4,7 +4,7 @@ import {
   type DelegateOptions,
   type Delivery,
   type ErrorData,
-  type Hireable,
+  type AgentSpec,
   type RunContext,
 } from "#kernel";
 import { valueText } from "#base";
@@ -18,14 +18,14 @@ const defaultTimeoutS = 600;
  */
 export async function delegate<Answer>(
   ctx: RunContext,
-  worker: Hireable<Answer>,
+  worker: AgentSpec<Answer>,
   task: string,
   { timeoutS = defaultTimeoutS, onFull = "wait", onSpawn, ...terms }: DelegateOptions = {},
 ): Promise<Delivery<Answer>> {
   let outcome: AskOutcome<Answer>;
   try {
     const handle = await ctx.spawn(worker, task, { ...terms, onFull });
-    onSpawn?.({ runId: handle.runId, agentId: handle.agentId, boot: handle.boot });
+    onSpawn?.({ runId: handle.runId, agentId: handle.agentId, firstMessage: handle.firstMessage });
     outcome = await ctx.ask(handle, task, { timeoutS });
   } catch (error) {
     if (!(error instanceof BudgetExhaustedError) || error.dimension !== "agents") throw error;

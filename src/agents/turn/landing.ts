@@ -8,7 +8,7 @@ import {
   type RunContext,
 } from "#kernel";
 import { partialAnswer } from "./answer.ts";
-import { say } from "./say.ts";
+import { appendMessage } from "./say.ts";
 import { OutputForm } from "./structured-output.ts";
 
 /** The options of an agent for all its calls. */
@@ -78,7 +78,7 @@ export function unguardedText({
 }): string | null {
   const [text] = textsOf(messages);
   try {
-    return text !== undefined && ctx.guard("output", text) === null ? text : null;
+    return text !== undefined && ctx.checkGuardrails("output", text) === null ? text : null;
   } catch {
     return null;
   }
@@ -95,7 +95,7 @@ async function lastCall(
     const prompt = landingPrompt(told, { room: roomFor(stop, model) - bytes(form), form });
     const { message } = await ctx.llm(prompt, { ...request, landing: true });
     const text = ChatMessage.text(message);
-    if (text !== "") say({ ctx, messages }, ChatMessage.assistant(text));
+    if (text !== "") appendMessage({ ctx, messages }, ChatMessage.assistant(text));
     return text;
   } catch (error) {
     if (error instanceof BudgetExhaustedError) return "";
@@ -121,13 +121,13 @@ function landingPrompt(
   { room, form }: { readonly room: number; readonly form: string },
 ): readonly ChatMessage[] {
   const task = messages.find(({ role }) => role === "user");
-  const asked = cut(task ? ChatMessage.text(task) : "", Math.floor(room / 4));
+  const asked = cutToBytes(task ? ChatMessage.text(task) : "", Math.floor(room / 4));
   const notes: string[] = [];
   let left = room - bytes(asked);
   for (const message of messages.toReversed()) {
     const text = message === task ? "" : notesOf(message);
     if (text === "") continue;
-    const fitting = cut(text, left);
+    const fitting = cutToBytes(text, left);
     notes.unshift(fitting);
     left -= bytes(fitting) + 1;
     if (left <= 0) break;
@@ -161,7 +161,7 @@ const encoder = new TextEncoder();
 const bytes = (text: string): number => encoder.encode(text).length;
 
 /** Returns the beginning of a text, as far as it fits. A character cut in half is left out. */
-function cut(text: string, room: number): string {
+function cutToBytes(text: string, room: number): string {
   const encoded = encoder.encode(text);
   if (encoded.length <= room) return text;
   return new TextDecoder().decode(encoded.subarray(0, Math.max(0, room)), { stream: true });

@@ -25,7 +25,7 @@ import { valueText } from "#base";
 import { missingModel } from "../missing-model.ts";
 import { partialAnswer, settleAnswer, type Answer as Settled } from "./answer.ts";
 import { delegate } from "./delegate.ts";
-import { say } from "./say.ts";
+import { appendMessage } from "./say.ts";
 import { think } from "./think.ts";
 import type { Lead, TurnOutcome, TurnState } from "./turn-state.ts";
 
@@ -38,19 +38,19 @@ export async function leadTurn(
   { lead, prompt, proceed }: { readonly lead: Lead; readonly prompt: string; readonly proceed: Proceed },
 ): Promise<TurnOutcome> {
   const state = createState(turn, lead, prompt);
-  const ask: Led["delegate"] = (worker, task, options) => delegate(turn.ctx, worker, task, options);
-  const led: Led = { lead, state, proceed, delegate: ask, settled: { answer: null } };
+  const ask: StrategyTurn["delegate"] = (worker, task, options) => delegate(turn.ctx, worker, task, options);
+  const led: StrategyTurn = { lead, state, proceed, delegate: ask, settled: { answer: null } };
   try {
     await drive(lead.architecture, state, createDeps(turn, led), prompt);
   } catch (error) {
-    return endOf(turn, state, error);
+    return endStrategy(turn, state, error);
   }
-  if (!state.interrupted) return settle(turn, led);
+  if (!state.interrupted) return settleStrategy(turn, led);
   return land(turn, state, { stopReason: "exhausted", error: undefined });
 }
 
 /** The end of a turn inside the ordinary loop. The architecture must not continue after it. */
-class EndedInside extends Error {
+class TurnEndError extends Error {
   readonly outcome: TurnOutcome;
 
   constructor(outcome: TurnOutcome) {
@@ -85,7 +85,7 @@ function createState({ ctx }: TurnState, { instructions }: Lead, prompt: string)
 }
 
 /** The state of an architecture, with the data that its dependencies use. */
-interface Led {
+interface StrategyTurn {
   readonly lead: Lead;
   readonly state: StrategyState;
   readonly proceed: Proceed;
@@ -94,7 +94,7 @@ interface Led {
   readonly settled: { answer: Settled | null };
 }
 
-function createDeps(turn: TurnState, led: Led): StrategyDeps {
+function createDeps(turn: TurnState, led: StrategyTurn): StrategyDeps {
   const { ctx, model, tools, request, maxOutputTokens } = turn;
   const { lead, state } = led;
   const { name, instructions, maxTurns } = lead;
@@ -150,23 +150,23 @@ function requireModel({ model }: TurnState, { architecture, name }: Lead): void 
   });
 }
 
-/** Runs the ordinary loop until its answer. @throws EndedInside if the run ends in it. */
-async function react(turn: TurnState, prompt: string, { proceed, settled }: Led): Promise<string> {
+/** Runs the ordinary loop until its answer. @throws TurnEndError if the run ends in it. */
+async function react(turn: TurnState, prompt: string, { proceed, settled }: StrategyTurn): Promise<string> {
   const last = turn.messages.findLast(({ content }) => content.length > 0);
   const isHeard = last?.role === "user" && ChatMessage.text(last) === prompt;
-  if (!isHeard) say(turn, ChatMessage.user(prompt));
+  if (!isHeard) appendMessage(turn, ChatMessage.user(prompt));
   const outcome = await proceed(turn);
   if (outcome.kind === "answer") {
     settled.answer = outcome;
     return valueText(outcome.value);
   }
-  if (outcome.kind !== "unfinished") throw new EndedInside(outcome);
+  if (outcome.kind !== "unfinished") throw new TurnEndError(outcome);
   throw new TypeError("a turn that is led by an architecture cannot go on in a fresh execution");
 }
 
 /** Converts an error to the end of the turn. @throws errors that end the run, or mistakes in the program. */
-async function endOf(turn: TurnState, state: StrategyState, error: unknown): Promise<TurnOutcome> {
-  if (error instanceof EndedInside) return error.outcome;
+async function endStrategy(turn: TurnState, state: StrategyState, error: unknown): Promise<TurnOutcome> {
+  if (error instanceof TurnEndError) return error.outcome;
   if (error instanceof CancellationError) {
     // The run's output is built from its messages. Nothing can be appended to the conversation any more.
     if (state.output !== null) turn.messages.push(ChatMessage.assistant(valueText(state.output)));
@@ -199,21 +199,21 @@ async function land(
 }
 
 /** Checks the answer. If it is sent back, the leader's model answers again, in its ordinary loop. */
-async function settle(
+async function settleStrategy(
   turn: TurnState,
-  { state: { output }, proceed, settled: known }: Led,
+  { state: { output }, proceed, settled: known }: StrategyTurn,
 ): Promise<TurnOutcome> {
   const text = valueText(output);
   if (known.answer && valueText(known.answer.value) === text) return known.answer;
   const settled = await settleAnswer(turn, text);
-  if (settled === null) return turn.model === missingModel ? refused(text) : proceed(turn);
-  return isSame(settled, text) && !turn.output ? { kind: "answer", value: output } : settled;
+  if (settled === null) return turn.model === missingModel ? endRefused(text) : proceed(turn);
+  return isSameAnswer(settled, text) && !turn.output ? { kind: "answer", value: output } : settled;
 }
 
-const isSame = (settled: Settled | Ended, text: string): settled is Settled =>
+const isSameAnswer = (settled: Settled | Ended, text: string): settled is Settled =>
   settled.kind === "answer" && settled.value === text;
 
-function refused(text: string): Ended {
+function endRefused(text: string): Ended {
   const message = "the answer was sent back, and the agent has no model that could answer again";
   const error = new OutputError({ message, answer: text.slice(0, 2_000) }).toJSON();
   return Ended.of({ status: "failed", stopReason: "error", output: null, error });

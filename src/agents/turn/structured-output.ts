@@ -40,25 +40,25 @@ function toJsonSchema(agent: string, schema: StandardSchemaV1): JsonObject {
   }
 }
 
-type Checked = { readonly value: Json } | { readonly issues: string };
+type CheckResult = { readonly value: Json } | { readonly issues: string };
 
 /** Parses and checks a text answer. A code fence around it is accepted. */
-export async function checkAnswer(schema: StandardSchemaV1, text: string): Promise<Checked> {
-  const parsed = parse(text);
+export async function checkAnswer(schema: StandardSchemaV1, text: string): Promise<CheckResult> {
+  const parsed = parseAnswer(text);
   if (parsed === undefined) return { issues: "it is not JSON" };
   const result = await schema["~standard"].validate(parsed);
   if (!result.issues) return { value: Json.of(result.value ?? null) };
-  return { issues: result.issues.map(({ message, path }) => `${pathOf(path)}${message}`).join("; ") };
+  return { issues: result.issues.map(({ message, path }) => `${toIssuePath(path)}${message}`).join("; ") };
 }
 
 /** Parses JSON. Models often wrap it in a code fence. */
-function parse(text: string): Json | undefined {
+function parseAnswer(text: string): Json | undefined {
   const inner = /```(?:json)?([\s\S]*?)```/.exec(text)?.[1] ?? text;
   const read = strictJson(inner.trim());
   return "value" in read ? read.value : undefined;
 }
 
-function pathOf(path: StandardSchemaV1.Issue["path"]): string {
+function toIssuePath(path: StandardSchemaV1.Issue["path"]): string {
   if (!path || path.length === 0) return "";
   return `${path.map((part) => String(typeof part === "object" ? part.key : part)).join(".")}: `;
 }

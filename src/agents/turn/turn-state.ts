@@ -64,7 +64,7 @@ export interface TurnState {
 }
 
 /** A turn that continues with another agent. */
-export interface HandedOff {
+export interface HandoffOutcome {
   readonly kind: "handoff";
   readonly handoff: Handoff;
   /** The model's input, after its schema. */
@@ -76,4 +76,4 @@ export interface HandedOff {
 /**
  * The outcome of a turn: an answer, a handoff, the end of the run, or unfinished: it continues in a fresh execution.
  */
-export type TurnOutcome = Answer | HandedOff | { readonly kind: "unfinished" } | Ended;
+export type TurnOutcome = Answer | HandoffOutcome | { readonly kind: "unfinished" } | Ended;

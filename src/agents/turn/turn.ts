@@ -28,13 +28,13 @@ import {
 } from "#kernel";
 import { findHandoff, handoffInput, handoffOf } from "../handoffs/handoff.ts";
 import type { LoopDecision } from "../guardrails/loop-detection.ts";
-import { describe } from "../tools/tool.ts";
+import { describeTool } from "../tools/tool.ts";
 import { repairRepeated, Repairs, settleAnswer, stoppedBy } from "./answer.ts";
 import { land, landCut } from "./landing.ts";
 import { leadTurn } from "./lead.ts";
 import { withRoom } from "./make-room.ts";
-import { say } from "./say.ts";
-import type { HandedOff, TurnOutcome, TurnState } from "./turn-state.ts";
+import { appendMessage } from "./say.ts";
+import type { HandoffOutcome, TurnOutcome, TurnState } from "./turn-state.ts";
 import { readableText, userMessage } from "./user-message.ts";
 
 /** Maximum characters of a tool result that a model is shown. */
@@ -53,15 +53,15 @@ export async function beginTurn(
   state.summary = null;
   const said = taken ? takeOver(state, input, taken) : input;
   state.begins = said.map(readableText).join("\n\n");
-  const started = state.ctx.guard("turn", state.begins);
+  const started = state.ctx.checkGuardrails("turn", state.begins);
   const word = started && (await started);
   const stopped = refusalOf(word);
   if (stopped) return stopped;
-  const heard = taken ? said : await intercepted(state, said);
+  const heard = taken ? said : await interceptInputs(state, said);
   state.begins = heard.map(readableText).join("\n\n");
-  const refused = await take(state, heard, taken !== null);
+  const refused = await takeMessages(state, heard, taken !== null);
   if (refused) return refused;
-  if (word?.kind === "warn") say(state, ChatMessage.user(`Note: ${word.reason}.`));
+  if (word?.kind === "warn") appendMessage(state, ChatMessage.user(`Note: ${word.reason}.`));
   return null;
 }
 
@@ -120,17 +120,17 @@ async function cycle(state: TurnState): Promise<TurnOutcome | null> {
     throw error;
   }
   if (response.repeated !== undefined) {
-    say(state, withoutCalls(response.message));
+    appendMessage(state, withoutCalls(response.message));
     return repairRepeated(state, response.repeated);
   }
   if (response.shrunk && response.finishReason === "length") {
-    say(state, withoutCalls(response.message));
+    appendMessage(state, withoutCalls(response.message));
     return landCut(state, response.shrunk);
   }
-  say(state, response.message);
+  appendMessage(state, response.message);
   const calls = callsOf(response.message);
   const text = ChatMessage.text(response.message);
-  return calls.length === 0 ? answerOf(state, text) : callTools(state, calls, text);
+  return calls.length === 0 ? endWithAnswer(state, text) : callTools(state, calls, text);
 }
 
 /** Calls the model. The first call of a turn computes the instructions: their text is kept for the turn. */
@@ -164,18 +164,18 @@ const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[]
   messages[0]?.role === "system" ? messages.slice(1) : messages;
 
 /** Returns the answer, unless steering has arrived. Follow-ups are separate turns. */
-function answerOf(state: TurnState, text: string): Promise<TurnOutcome | null> {
+function endWithAnswer(state: TurnState, text: string): Promise<TurnOutcome | null> {
   const steering = state.inbox.steering();
   return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
 }
 
 /** Takes messages in, after the extensions' changes. */
 async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
-  return take(state, await intercepted(state, said));
+  return takeMessages(state, await interceptInputs(state, said));
 }
 
 /** Returns inputs with the extensions' changes to their texts. */
-async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
+async function interceptInputs({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
   const heard: Envelope[] = [];
   for (const message of said) {
     const changing = ctx.interceptInput(message.text);
@@ -185,15 +185,19 @@ async function intercepted({ ctx }: TurnState, said: readonly Envelope[]): Promi
 }
 
 /** Takes messages in, as far as the guardrails allow. `isKnown`: the turn already has the messages. */
-async function take(state: TurnState, said: readonly Envelope[], isKnown = false): Promise<Ended | null> {
+async function takeMessages(
+  state: TurnState,
+  said: readonly Envelope[],
+  isKnown = false,
+): Promise<Ended | null> {
   for (const message of said) {
-    const guarded = state.ctx.guard("input", readableText(message));
+    const guarded = state.ctx.checkGuardrails("input", readableText(message));
     const word = guarded && (await guarded);
     const refused = refusalOf(word);
     if (refused) return refused;
     const note = word?.kind === "warn" ? word.reason : null;
-    if (!isKnown) say(state, userMessage(message, note));
-    else if (note !== null) say(state, ChatMessage.user(`Note: ${note}.`));
+    if (!isKnown) appendMessage(state, userMessage(message, note));
+    else if (note !== null) appendMessage(state, ChatMessage.user(`Note: ${note}.`));
   }
   return null;
 }
@@ -212,7 +216,7 @@ async function callTools(
   const { ctx, loops } = state;
   const decisions = calls.map(({ name, input }) => loops.before(name, input));
   const halt = decisions.find(({ kind }) => kind === "halt");
-  if (halt && halt.kind === "halt") return halted(state, calls, halt.reason);
+  if (halt && halt.kind === "halt") return endHalted(state, calls, halt.reason);
   for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
   const handsOff = findHandoff(calls, state.tools);
   const results = await Promise.all(
@@ -232,11 +236,11 @@ async function callTools(
     if (after.kind === "warn") ctx.reportLoop("warn", after.reason);
     return resultBlock(call, result, after);
   });
-  say(state, { role: "tool", content });
+  appendMessage(state, { role: "tool", content });
   const handedOff = await handOff(state, calls[handsOff], results[handsOff]);
   if (handedOff) return handedOff.kind === "handoff" ? { ...handedOff, said } : handedOff;
   const isLast = results.every(({ terminate }) => terminate);
-  return isLast ? answerOf(state, results.map(textOf).join("\n\n")) : null;
+  return isLast ? endWithAnswer(state, results.map(toResultText).join("\n\n")) : null;
 }
 
 const secondHandoff = ToolResult.failure(
@@ -250,14 +254,14 @@ async function handOff(
   state: TurnState,
   call: ToolCallBlock | undefined,
   result: ToolResult | undefined,
-): Promise<Omit<HandedOff, "said"> | Ended | null> {
+): Promise<Omit<HandoffOutcome, "said"> | Ended | null> {
   const made = call && handoffOf(state.tools.find(({ name }) => name === call.name));
   if (!made || !result || result.isError) return null;
   const refused = await hear(state, state.inbox.steering());
   return refused ?? { kind: "handoff", handoff: made, input: handoffInput(result) };
 }
 
-const textOf = ({ content }: ToolResult): string =>
+const toResultText = ({ content }: ToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 
 function callOne(
@@ -289,9 +293,9 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "inexact-number": "have a number that is too large to be kept exactly: write it as a text",
 };
 
-function halted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
+function endHalted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {
   // The transcript never ends with a call without its result.
-  say(state, {
+  appendMessage(state, {
     role: "tool",
     content: calls.map((call) => resultBlock(call, ToolResult.failure(`not called: ${reason}`))),
   });
@@ -300,12 +304,12 @@ function halted(state: TurnState, calls: readonly ToolCallBlock[], reason: strin
 
 function resultBlock(call: ToolCallBlock, result: ToolResult, after?: LoopDecision): ToolResultBlock {
   const { callId, name } = call;
-  const content = result.content.map(bounded);
+  const content = result.content.map(boundBlock);
   const warned = after?.kind === "warn" ? [...content, ContentBlock.text(`Note: ${after.reason}.`)] : content;
   return { type: "tool-result", callId, name, content: warned, isError: result.isError };
 }
 
-function bounded(block: ContentBlock): ContentBlock {
+function boundBlock(block: ContentBlock): ContentBlock {
   if (block.type !== "text" || block.text.length <= longestResult) return block;
   const left = block.text.length - longestResult;
   return ContentBlock.text(`${block.text.slice(0, longestResult)}\n[${left} more characters left out]`);
@@ -324,7 +328,7 @@ const withoutCalls = (message: ChatMessage): ChatMessage => ({
 function describeAll(tools: readonly Tool[]): readonly ToolDescription[] {
   const known = lists.get(tools);
   if (known) return known;
-  const fresh = tools.map(describe);
+  const fresh = tools.map(describeTool);
   lists.set(tools, fresh);
   return fresh;
 }

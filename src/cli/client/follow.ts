@@ -7,13 +7,13 @@ import { ExitCode } from "../exit-code.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
 /** An item of a followed tree: an event, a piece of an answer, or a lost or restored connection. */
-export type Followed =
+export type RunUpdate =
   | { readonly kind: "event"; readonly event: NumberedEvent }
   | { readonly kind: "delta"; readonly delta: RunDelta }
   | { readonly kind: "lost"; readonly why: string }
   | { readonly kind: "found" };
 
-/** Options of `follow`. */
+/** Options of `followRun`. */
 export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Number of the last event the caller has. Default: none. */
@@ -21,7 +21,7 @@ export interface FollowOptions {
   /** Pieces of answers, too, as they are given: each once at most, and none that was missed. Default false. */
   readonly deltas?: boolean;
   /** Milliseconds until an unreachable server is given up. Default: 2 minutes. */
-  readonly patienceMs?: number;
+  readonly connectTimeoutMs?: number;
 }
 
 const reconnect = { firstMs: 100, maxMs: 2_000 };
@@ -30,11 +30,11 @@ const reconnect = { firstMs: 100, maxMs: 2_000 };
  * Yields every event of a tree once, in order, until the tree ends. Reconnects as often as needed. A missing event is
  * requested again before any later one is yielded.
  */
-export async function* follow(
+export async function* followRun(
   client: ReeveClient,
   run: string,
-  { signal, after = 0, deltas = false, patienceMs = 120_000 }: FollowOptions,
-): AsyncGenerator<Followed, void> {
+  { signal, after = 0, deltas = false, connectTimeoutMs = 120_000 }: FollowOptions,
+): AsyncGenerator<RunUpdate, void> {
   let seq = after;
   let lostAt: number | null = null;
   let gaps = 0;
@@ -49,7 +49,7 @@ export async function* follow(
         if (event !== "message") continue;
         const next = Json.as<NumberedEvent>(Json.of(JSON.parse(data)));
         if (next.seq <= seq) continue;
-        if (next.seq !== seq + 1) throw missing(seq + 1, (gaps += 1));
+        if (next.seq !== seq + 1) throw createGapError(seq + 1, (gaps += 1));
         seq = next.seq;
         gaps = 0;
         failures = 0;
@@ -60,7 +60,7 @@ export async function* follow(
       if (signal.aborted || isFinal(error)) throw error;
       const isNew = lostAt === null;
       lostAt ??= Date.now();
-      if (Date.now() - lostAt > patienceMs) throw givenUp(client.url, error);
+      if (Date.now() - lostAt > connectTimeoutMs) throw toGivenUpError(client.url, error);
       if (isNew) yield { kind: "lost", why: errorMessage(error) };
     }
     await wait(backoffMs(failures++, reconnect), undefined, { signal });
@@ -69,7 +69,7 @@ export async function* follow(
 
 const mostGaps = 5;
 
-function missing(seq: number, gaps: number): Error {
+function createGapError(seq: number, gaps: number): Error {
   const words = `event ${seq} is missing from the stream`;
   if (gaps < mostGaps) return new Error(words);
   return new CliError(words, { code: "event-missing", exitCode: ExitCode.refused });
@@ -84,7 +84,7 @@ function isFinal(error: unknown): boolean {
   );
 }
 
-function givenUp(url: string, cause: unknown): CliError {
+function toGivenUpError(url: string, cause: unknown): CliError {
   if (cause instanceof CliError) return cause;
   return new CliError(`no answer from the server at ${url}`, {
     code: "unreachable",

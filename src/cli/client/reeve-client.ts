@@ -6,7 +6,7 @@ import {
   type CancelReceipt,
   isJsonObject,
   Json,
-  type Obstacle,
+  type Blocker,
   type Page,
   type Priority,
   type RunId,
@@ -49,7 +49,7 @@ export interface AgentEntry {
 }
 
 /** The state of a run. */
-export interface Standing {
+export interface RunState {
   readonly treeId: TreeId;
   readonly runId: RunId;
   readonly status: RunStatus;
@@ -99,7 +99,7 @@ export class ReeveClient {
     return (await this.#http.list<AgentEntry>("/agents")).items;
   }
 
-  async start(body: StartBody): Promise<Pick<Standing, "treeId" | "runId">> {
+  async start(body: StartBody): Promise<Pick<RunState, "treeId" | "runId">> {
     return Json.as(await this.#http.post("/runs", body));
   }
 
@@ -108,13 +108,13 @@ export class ReeveClient {
   }
 
   /** Returns the state of a run. A worker answers it; the signal limits how long that may take. */
-  async standing(run: string, signal: AbortSignal | null = null): Promise<Standing> {
+  async standing(run: string, signal: AbortSignal | null = null): Promise<RunState> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}`, { signal }));
   }
 
   /** Returns what blocks the run. Null if nothing does. */
-  async obstacle(run: string): Promise<Obstacle | null> {
-    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/obstacle`));
+  async blocker(run: string): Promise<Blocker | null> {
+    return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/blocker`));
   }
 
   /** Returns the result. Null while the run is live. */
@@ -149,7 +149,7 @@ export class ReeveClient {
   }
 
   /** Compacts the oldest part of a conversation. The output of the run is the entry with the summary, or null. */
-  async compact(session: string, body: Pick<StartBody, "user">): Promise<Pick<Standing, "treeId" | "runId">> {
+  async compact(session: string, body: Pick<StartBody, "user">): Promise<Pick<RunState, "treeId" | "runId">> {
     return Json.as(await this.#http.post(`/sessions/${encodeURIComponent(session)}/compaction`, body));
   }
 

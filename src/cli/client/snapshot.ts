@@ -1,6 +1,6 @@
 import { RunId, TreeId } from "#kernel";
 import { TreeModel } from "#view";
-import { follow } from "./follow.ts";
+import { followRun } from "./follow.ts";
 import type { ReeveClient } from "./reeve-client.ts";
 
 /** Reads a tree as the store has it now: no worker is asked. */
@@ -12,7 +12,7 @@ export async function snapshot(client: ReeveClient, id: string): Promise<TreeMod
   const stop = new AbortController();
   try {
     if (upTo === 0) return model;
-    for await (const followed of follow(client, RunId.root(treeId), { signal: stop.signal })) {
+    for await (const followed of followRun(client, RunId.root(treeId), { signal: stop.signal })) {
       if (followed.kind === "event") model.apply(followed.event);
       if (model.seq >= upTo) break;
     }

@@ -4,10 +4,10 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { approvalText } from "../views/approval-lines.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 import { pendingApproval } from "./look.ts";
 import type { SentInput } from "#client";
-import { counted, exactUsd } from "#view";
+import { formatCounted, exactUsd } from "#view";
 
 /** Options of a decision. */
 export interface DecideOptions {
@@ -18,7 +18,7 @@ export interface DecideOptions {
 }
 
 /** Decides an approval. */
-export async function decide(
+export async function decideApproval(
   context: Context,
   { verb, id }: { readonly verb: "approve" | "deny" | "edit"; readonly id: string },
   options: DecideOptions,
@@ -26,13 +26,13 @@ export async function decide(
   const record = await pendingApproval(context, id);
   // The hash of the call that is shown goes with the decision: another call under this id is refused.
   const { hash, id: approval } = record;
-  if (!context.json) say(context, approvalText(record, screenOf(context.terminal)));
+  if (!context.json) printLines(context, approvalText(record, screenOf(context.terminal)));
   const { decision } = await context.client.decide(approval, verb, { ...options, hash });
-  return done(context, { approval, decision, hash }, `${decision} ${approval}`);
+  return reportDone(context, { approval, decision, hash }, `${decision} ${approval}`);
 }
 
 /** Answers a question. The answer to a form is JSON, any other is text. */
-export async function answer(context: Context, id: string, text: string): Promise<number> {
+export async function answerQuestion(context: Context, id: string, text: string): Promise<number> {
   const { asks, arguments: question, id: approval } = await pendingApproval(context, id);
   if (!asks)
     throw new CliError(`${approval} is a call to approve, not a question`, {
@@ -42,7 +42,7 @@ export async function answer(context: Context, id: string, text: string): Promis
     });
   const isForm = isJsonObject(question) && question["fields"] !== undefined;
   const given = isForm ? parseForm(text) : text;
-  return decide(context, { verb: "edit", id: approval }, { arguments: given });
+  return decideApproval(context, { verb: "edit", id: approval }, { arguments: given });
 }
 
 /** @throws CliError unless a text is JSON. */
@@ -55,14 +55,14 @@ function parseForm(text: string): Json {
   }
 }
 
-export async function pause(context: Context, id: string): Promise<number> {
+export async function pauseRun(context: Context, id: string): Promise<number> {
   await context.client.pause(id);
-  return done(context, { run: id, paused: true }, `${id}: pausing (stops before its next step)`);
+  return reportDone(context, { run: id, paused: true }, `${id}: pausing (stops before its next step)`);
 }
 
-export async function resume(context: Context, id: string): Promise<number> {
+export async function resumeRun(context: Context, id: string): Promise<number> {
   await context.client.resume(id);
-  return done(context, { run: id, resumed: true }, `${id}: resumed`);
+  return reportDone(context, { run: id, resumed: true }, `${id}: resumed`);
 }
 
 export async function signal(
@@ -71,21 +71,25 @@ export async function signal(
   { name, data }: { readonly name: string; readonly data: Json },
 ): Promise<number> {
   await context.client.signal(id, name, data);
-  return done(context, { run: id, signal: name }, `${id}: received signal ${name}`);
+  return reportDone(context, { run: id, signal: name }, `${id}: received signal ${name}`);
 }
 
 export async function steer(context: Context, id: string, input: SentInput): Promise<number> {
   await context.client.steer(id, input);
-  return done(context, { run: id, steered: true }, `${id}: reads the message before its next model call`);
+  return reportDone(
+    context,
+    { run: id, steered: true },
+    `${id}: reads the message before its next model call`,
+  );
 }
 
 export async function followUp(context: Context, id: string, input: SentInput): Promise<number> {
   await context.client.followUp(id, input);
-  return done(context, { run: id, followedUp: true }, `${id}: reads the message when it would stop`);
+  return reportDone(context, { run: id, followedUp: true }, `${id}: reads the message when it would stop`);
 }
 
 /** Reports the real usage of a call in doubt. */
-export async function reconcile(
+export async function reconcileCall(
   context: Context,
   id: string,
   { attempt, usage }: { readonly attempt: string; readonly usage: Usage },
@@ -96,43 +100,43 @@ export async function reconcile(
       code: "not-in-doubt",
       exitCode: ExitCode.refused,
     });
-  return done(context, { run: id, attempt, reconciled }, `${attempt}: settled`);
+  return reportDone(context, { run: id, attempt, reconciled }, `${attempt}: settled`);
 }
 
 /** Stops a run and its descendants, and reports the result. */
-export async function cancel(context: Context, id: string, reason: string): Promise<number> {
+export async function cancelRun(context: Context, id: string, reason: string): Promise<number> {
   const receipt = await context.client.cancel(id, reason);
   const after = receipt.runs.reduce((sum, { spentAfter }) => sum + spentAfter, 0);
   const spent = after > 0 ? `, ${exactUsd(after)} spent after the cancel` : "";
   const words =
     receipt.runs.length === 0
       ? `${id}: had already ended`
-      : `${counted(receipt.runs.length, "run")} stopped${spent}`;
-  return done(context, receipt, words);
+      : `${formatCounted(receipt.runs.length, "run")} stopped${spent}`;
+  return reportDone(context, receipt, words);
 }
 
-export async function topUp(context: Context, id: string, amounts: TopUpAmounts): Promise<number> {
+export async function topUpRun(context: Context, id: string, amounts: TopUpAmounts): Promise<number> {
   await context.client.topUp(id, amounts);
-  return done(context, { run: id, ...amounts }, `${id}: topped up`);
+  return reportDone(context, { run: id, ...amounts }, `${id}: topped up`);
 }
 
-export async function reprioritize(context: Context, id: string, priority: Priority): Promise<number> {
+export async function reprioritizeRun(context: Context, id: string, priority: Priority): Promise<number> {
   await context.client.reprioritize(id, priority);
-  return done(context, { run: id, priority }, `${id}: priority ${priority}`);
+  return reportDone(context, { run: id, priority }, `${id}: priority ${priority}`);
 }
 
 /** Walks the whole audit chain; with a head that it once had, also to see whether links were cut off. */
 export async function verifyAudit(context: Context, head?: AuditHead): Promise<number> {
   const verdict = await context.client.verifyAudit(head);
   const words = verdict.ok
-    ? `intact: ${counted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.index}:${verdict.head.hash}` : ""}`
+    ? `intact: ${formatCounted(verdict.length, "link")}${verdict.head ? `, head ${verdict.head.index}:${verdict.head.hash}` : ""}`
     : `broken at link ${verdict.at}: ${verdict.fault}`;
-  done(context, verdict, words);
+  reportDone(context, verdict, words);
   return verdict.ok ? ExitCode.ok : ExitCode.broken;
 }
 
-function done(context: Context, value: object, words: string): number {
+function reportDone(context: Context, value: object, words: string): number {
   if (context.json) sayJson(context, value);
-  else say(context, [words]);
+  else printLines(context, [words]);
   return ExitCode.ok;
 }

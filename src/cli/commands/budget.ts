@@ -1,11 +1,11 @@
 import type { TenantBudget, TenantBudgetView } from "#runtime";
-import { count, usd } from "#view";
+import { formatCount, usd } from "#view";
 import { ExitCode } from "../exit-code.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 /** Shows the budget of the key's tenant, or of one of its users. */
 export async function showBudget(context: Context, user?: string): Promise<number> {
-  return show(context, await context.client.budget(user));
+  return showBudgetView(context, await context.client.budget(user));
 }
 
 /** Sets a budget, and shows how much of it is used. */
@@ -13,18 +13,18 @@ export async function setBudget(
   context: Context,
   budget: TenantBudget & { readonly user?: string },
 ): Promise<number> {
-  return show(context, await context.client.setBudget(budget));
+  return showBudgetView(context, await context.client.setBudget(budget));
 }
 
 /** Removes it. */
 export async function removeBudget(context: Context, user?: string): Promise<number> {
   await context.client.removeBudget(user);
-  return show(context, null);
+  return showBudgetView(context, null);
 }
 
-function show(context: Context, budget: TenantBudgetView | null): number {
+function showBudgetView(context: Context, budget: TenantBudgetView | null): number {
   if (context.json) sayJson(context, { budget });
-  else say(context, budget ? budgetLines(budget) : ["no budget (unlimited)"]);
+  else printLines(context, budget ? budgetLines(budget) : ["no budget (unlimited)"]);
   return ExitCode.ok;
 }
 
@@ -38,7 +38,7 @@ function budgetLines(budget: TenantBudgetView): readonly string[] {
       : [line(usd(maxCostMicros), usd(spent.costMicros), usd(lent.costMicros))]),
     ...(maxTokens === null
       ? []
-      : [line(`${count(maxTokens)} tokens`, count(spent.tokens), count(lent.tokens))]),
+      : [line(`${formatCount(maxTokens)} tokens`, formatCount(spent.tokens), formatCount(lent.tokens))]),
     ...(until === null ? [] : [`resets at ${new Date(until).toISOString()}`]),
   ];
 }

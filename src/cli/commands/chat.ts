@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ChatMessage, EntryId, type EventType, type RunId, type RunResult, type TreeId } from "#kernel";
 import { errorMessage } from "#base";
 import { clean, cleanLines, reasonText } from "#view";
-import { follow } from "../client/follow.ts";
+import { followRun } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode, exitCodeOf } from "../exit-code.ts";
@@ -10,7 +10,7 @@ import { AnswerWriter } from "../live/answer-writer.ts";
 import { eventLine } from "../live/event-line.ts";
 import { paintOf } from "../terminal.ts";
 import type { Paint } from "../text/paint.ts";
-import { asTypedIn, type Context, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, printLines, sayJson } from "./command.ts";
 
 /** The conversation to take part in. */
 export type ChatOptions = Pick<StartBody, "agent" | "user" | "session" | "budget">;
@@ -119,7 +119,7 @@ class Chat {
     const { client } = this.#context;
     const { user } = this.#options;
     const { treeId } = await client.compact(this.#session, user === undefined ? {} : { user });
-    for await (const _ of follow(client, treeId, { signal: new AbortController().signal, deltas: false }));
+    for await (const _ of followRun(client, treeId, { signal: new AbortController().signal, deltas: false }));
     const result = await client.result(treeId);
     this.#tell(typeof result?.output === "string" ? "compacted" : "nothing to compact");
   }
@@ -158,7 +158,7 @@ class Chat {
 
   async #follow(treeId: TreeId, answer: AnswerWriter, signal: AbortSignal): Promise<void> {
     const { client, terminal } = this.#context;
-    for await (const followed of follow(client, treeId, { signal, deltas: this.#isTyped })) {
+    for await (const followed of followRun(client, treeId, { signal, deltas: this.#isTyped })) {
       if (followed.kind === "delta") answer.hear(followed.delta);
       if (!this.#isTyped) continue;
       if (followed.kind === "lost") answer.line(this.#paint("faint", "waiting for the server"));
@@ -186,7 +186,7 @@ class Chat {
     for (const message of spoken.slice(0, count).toReversed()) {
       const lines = cleanLines(ChatMessage.text(message));
       const isUser = message.role === "user";
-      say(this.#context, isUser ? lines.map((line) => this.#paint("strong", `> ${line}`)) : lines);
+      printLines(this.#context, isUser ? lines.map((line) => this.#paint("strong", `> ${line}`)) : lines);
     }
   }
 

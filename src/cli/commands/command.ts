@@ -28,7 +28,7 @@ export async function linkLines(
 }
 
 /** Writes lines for human readers. */
-export function say({ terminal }: Context, lines: readonly string[]): void {
+export function printLines({ terminal }: Context, lines: readonly string[]): void {
   terminal.out.write(`${lines.join("\n")}\n`);
 }
 

@@ -4,7 +4,7 @@ import {
   allAgents,
   type Facts,
   fromEvents,
-  type Known,
+  type RunFacts,
   type Why,
   why,
   whyNotBegun,
@@ -15,13 +15,13 @@ import { snapshot } from "../client/snapshot.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
-import { asTypedIn, type Context, linkLines, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, linkLines, printLines, sayJson } from "./command.ts";
 
 /** Runs whose state is requested at most. */
 const mostAsked = 20;
 
 /** Milliseconds a worker may take to report the state of a run. */
-const patienceMs = 10_000;
+const requestTimeoutMs = 10_000;
 
 /** Explains why a run stopped or waits. */
 export async function explain(context: Context, id: string): Promise<number> {
@@ -31,53 +31,61 @@ export async function explain(context: Context, id: string): Promise<number> {
   const all = model.root ? [...allAgents(model.root)] : [];
   const run = all.find((each) => each.runId === runId);
   if (!run) {
-    const { status } = await client.standing(runId, AbortSignal.timeout(patienceMs));
+    const { status } = await client.standing(runId, AbortSignal.timeout(requestTimeoutMs));
     // The store may be a little behind.
-    if (status !== "pending") throw unknown(runId);
-    return tell(context, { runId, status, stopReason: null }, whyNotBegun(runId));
+    if (status !== "pending") throw createUnknownRunError(runId);
+    return printReason(context, { runId, status, stopReason: null }, whyNotBegun(runId));
   }
   const parent = all.find((each) => each.runId === run.parentRunId) ?? null;
-  const known = await ask(context, run, parent);
+  const known = await askFacts(context, run, parent);
   const now = Date.now();
   const told = why(known ?? fromEvents(run, parent), now);
   const { status } = known?.facts.get(runId) ?? run;
   const reason = known || run.end ? told : whyUnanswered(run, told);
-  return tell(context, { runId, status, stopReason: run.end?.stopReason ?? null }, reason);
+  return printReason(context, { runId, status, stopReason: run.end?.stopReason ?? null }, reason);
 }
 
-function unknown(run: RunId): CliError {
+function createUnknownRunError(run: RunId): CliError {
   return new CliError(`run ${run} has no events yet`, { code: "not-begun", exitCode: ExitCode.notFound });
 }
 
-async function tell(context: Context, standing: Standing, { hints, ...rest }: Why): Promise<number> {
+async function printReason(
+  context: Context,
+  standing: ExplainedRun,
+  { hints, ...rest }: Why,
+): Promise<number> {
   const { runId } = standing;
   const reason = { ...rest, hints: hints.map(asTypedIn(context)) };
   if (context.json) sayJson(context, { treeId: RunId.tree(runId), ...standing, ...reason });
   else {
     const screen = screenOf(context.terminal);
     const link = await linkLines(context, `/runs/${encodeURIComponent(RunId.tree(runId))}`, screen);
-    say(context, [...whyLines(reason, screen), ...link]);
+    printLines(context, [...whyLines(reason, screen), ...link]);
   }
   return ExitCode.ok;
 }
 
-interface Standing {
+interface ExplainedRun {
   readonly runId: RunId;
   readonly status: string;
   readonly stopReason: string | null;
 }
 
 /** Returns all facts about a run. Null if no worker answers. */
-async function ask({ client }: Context, run: AgentView, parent: AgentView | null): Promise<Known | null> {
+async function askFacts(
+  { client }: Context,
+  run: AgentView,
+  parent: AgentView | null,
+): Promise<RunFacts | null> {
   const { runId } = run;
   const alive = [...allAgents(run)].filter(({ end }) => end === null).slice(0, mostAsked);
   const factsOf = async ({ runId: id }: AgentView): Promise<readonly [RunId, Facts]> => {
     const { status } = await client.standing(id);
-    return [id, { status, obstacle: await client.obstacle(id).catch(() => null) }];
+    return [id, { status, blocker: await client.blocker(id).catch(() => null) }];
   };
   try {
     // First checks whether a worker answers.
-    await client.standing(runId, AbortSignal.timeout(patienceMs));
+    await client.standing(runId, AbortSignal.timeout(requestTimeoutMs));
     const [facts, result, ledger, pending] = await Promise.all([
       Promise.all(alive.map(factsOf)),
       client.result(runId),

@@ -22,10 +22,10 @@ export async function createKey(
 ): Promise<number> {
   const { terminal, json, tenant } = context;
   const expiresAt = Date.now() + days * 24 * 60 * 60 * 1000;
-  const { key, record } = create({ ...wanted, tenant, expiresAt });
+  const { key, record } = createKeyOrFail({ ...wanted, tenant, expiresAt });
   await using store = await openStore(context);
   await store.apiKeys.put(record);
-  terminal.out.write(json ? `${JSON.stringify({ key, ...shown(record) })}\n` : `${key}\n`);
+  terminal.out.write(json ? `${JSON.stringify({ key, ...hideHash(record) })}\n` : `${key}\n`);
   return ExitCode.ok;
 }
 
@@ -34,7 +34,7 @@ export async function listKeys(context: KeysContext): Promise<number> {
   const { terminal, json, tenant } = context;
   await using store = await openStore(context);
   const keys = await store.apiKeys.list(tenant);
-  const lines = json ? keys.map((key) => JSON.stringify(shown(key))) : keyLines(keys, screenOf(terminal));
+  const lines = json ? keys.map((key) => JSON.stringify(hideHash(key))) : keyLines(keys, screenOf(terminal));
   for (const line of lines) terminal.out.write(`${line}\n`);
   return ExitCode.ok;
 }
@@ -56,12 +56,12 @@ export async function revokeKey(context: KeysContext, id: string): Promise<numbe
 }
 
 /** Returns the record without its hash. */
-function shown(record: ApiKeyRecord): Omit<ApiKeyRecord, "hash"> {
+function hideHash(record: ApiKeyRecord): Omit<ApiKeyRecord, "hash"> {
   const { hash: _, ...rest } = record;
   return rest;
 }
 
-function create(wanted: NewApiKey): ReturnType<typeof createApiKey> {
+function createKeyOrFail(wanted: NewApiKey): ReturnType<typeof createApiKey> {
   try {
     return createApiKey(wanted);
   } catch (error) {

@@ -10,13 +10,13 @@ import { approvalLines } from "../views/approval-lines.ts";
 import { agentLines, runLines, sessionLines } from "../views/lists.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { treeHeadline, treeLines } from "../views/tree-lines.ts";
-import { asTypedIn, type Context, linkLines, say, sayJson } from "./command.ts";
+import { asTypedIn, type Context, linkLines, printLines, sayJson } from "./command.ts";
 
 /** Lists runs, newest first. */
 export async function runs(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.runs(query);
   if (context.json) for (const run of page.items) sayJson(context, run);
-  else say(context, runLines(page.items, screenOf(context.terminal)));
+  else printLines(context, runLines(page.items, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -24,7 +24,7 @@ export async function runs(context: Context, query: Readonly<Record<string, stri
 export async function agents(context: Context): Promise<number> {
   const items = await context.client.agents();
   if (context.json) for (const item of items) sayJson(context, item);
-  else say(context, agentLines(items, screenOf(context.terminal)));
+  else printLines(context, agentLines(items, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -32,7 +32,7 @@ export async function agents(context: Context): Promise<number> {
 export async function sessions(context: Context, query: Readonly<Record<string, string>>): Promise<number> {
   const page = await context.client.sessions(query);
   if (context.json) for (const session of page.items) sayJson(context, session);
-  else say(context, sessionLines(page.items, screenOf(context.terminal)));
+  else printLines(context, sessionLines(page.items, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -43,7 +43,7 @@ export async function approvals(context: Context, query: Readonly<Record<string,
   else {
     const screen = screenOf(context.terminal);
     const link = page.items.length === 0 ? [] : await linkLines(context, "/approvals", screen);
-    say(context, [...approvalLines(page.items, screen), ...link]);
+    printLines(context, [...approvalLines(page.items, screen), ...link]);
   }
   return ExitCode.ok;
 }
@@ -62,7 +62,7 @@ export async function tree(context: Context, id: string): Promise<number> {
   for (const { runId } of allAgents(root)) await reader.ask(runId);
   const screen = screenOf(context.terminal);
   const lines = [treeHeadline(root, reader.caps, screen), ...treeLines(root, reader.caps, screen)];
-  say(
+  printLines(
     context,
     result ? [...lines, "", ...receiptLines(root, result, screen).map(asTypedIn(context))] : lines,
   );
@@ -89,7 +89,7 @@ export async function pendingApproval(context: Context, id: string): Promise<App
       code: "not-found",
       exitCode: ExitCode.notFound,
     });
-  if (!context.json) say(context, [...approvalLines(named, screenOf(context.terminal)), ""]);
+  if (!context.json) printLines(context, [...approvalLines(named, screenOf(context.terminal)), ""]);
   throw new CliError(`${named.length} calls wait for approval in ${id}: give the id of one approval`, {
     code: "ambiguous",
     exitCode: ExitCode.usage,

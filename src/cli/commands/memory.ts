@@ -2,7 +2,7 @@ import type { Fact, FoundMemory } from "#kernel";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { factLines, foundLines, blockLines } from "../views/memory.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 interface FactsQuery {
   readonly user?: string | undefined;
@@ -13,13 +13,13 @@ interface FactsQuery {
 /** Lists facts about a user. */
 export async function facts(context: Context, query: FactsQuery): Promise<number> {
   const found: readonly Fact[] = await context.client.memory.facts(query);
-  return show(context, found, factLines(found, screenOf(context.terminal)));
+  return showItems(context, found, factLines(found, screenOf(context.terminal)));
 }
 
 /** Shows blocks, each with its text. */
 export async function blocks(context: Context, user: string | undefined): Promise<number> {
   const found = await context.client.memory.blocks({ user });
-  return show(context, found, blockLines(found));
+  return showItems(context, found, blockLines(found));
 }
 
 /** Searches facts and earlier turns by keywords. */
@@ -29,14 +29,14 @@ export async function recall(
   options: { readonly user?: string | undefined; readonly limit: number },
 ): Promise<number> {
   const found: readonly FoundMemory[] = await context.client.memory.recall(text, options);
-  return show(context, found, foundLines(found, screenOf(context.terminal)));
+  return showItems(context, found, foundLines(found, screenOf(context.terminal)));
 }
 
 /** Erases the facts of a key. */
 export async function forget(context: Context, key: string, user: string | undefined): Promise<number> {
   const forgotten = await context.client.memory.forget({ key }, { user });
   if (context.json) sayJson(context, { forgotten });
-  else say(context, [`${forgotten} ${forgotten === 1 ? "fact" : "facts"} erased`]);
+  else printLines(context, [`${forgotten} ${forgotten === 1 ? "fact" : "facts"} erased`]);
   return ExitCode.ok;
 }
 
@@ -46,8 +46,8 @@ export async function exportMemory({ terminal, client }: Context, user: string |
   return ExitCode.ok;
 }
 
-function show(context: Context, items: readonly unknown[], lines: readonly string[]): number {
+function showItems(context: Context, items: readonly unknown[], lines: readonly string[]): number {
   if (context.json) for (const item of items) sayJson(context, item);
-  else say(context, lines);
+  else printLines(context, lines);
   return ExitCode.ok;
 }

@@ -1,5 +1,5 @@
 import { type MoveOptions, restate } from "#engines/restate";
-import { counted } from "#view";
+import { formatCounted } from "#view";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
@@ -21,7 +21,7 @@ export async function move(terminal: Terminal, { options, admin, json }: MoveCom
   const words =
     moved + left === 0
       ? `nothing to move: build ${options.from} has no such run`
-      : `${counted(moved, "execution")} moved${left === 0 ? "" : `, ${left} not moved because a step is running: run the command again later`}`;
+      : `${formatCounted(moved, "execution")} moved${left === 0 ? "" : `, ${left} not moved because a step is running: run the command again later`}`;
   terminal.out.write(json ? `${JSON.stringify({ moved, left })}\n` : `${words}\n`);
   return left === 0 ? ExitCode.ok : ExitCode.refused;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { TreeId } from "#kernel";
-import { counted } from "#view";
-import { follow } from "../client/follow.ts";
+import { formatCounted } from "#view";
+import { followRun } from "../client/follow.ts";
 import type { StartBody } from "../client/reeve-client.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode, exitCodeOf } from "../exit-code.ts";
 import { JsonShow, LogShow, type Show } from "../live/show.ts";
 import { TreeShow } from "../live/tree-show.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 /** Options of `reeve run`. */
 export interface RunOptions {
@@ -26,7 +26,7 @@ export async function run(context: Context, body: StartBody, options: RunOptions
   const { treeId } = await start(context, body);
   if (options.detach) {
     if (context.json) sayJson(context, { treeId });
-    else say(context, [treeId]);
+    else printLines(context, [treeId]);
     return ExitCode.ok;
   }
   return attend(context, treeId, options);
@@ -56,7 +56,7 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
   const release = context.terminal.onInterrupt(() => leave.abort());
   try {
     show.begin(treeId, address);
-    for await (const followed of follow(context.client, treeId, { signal: leave.signal, deltas })) {
+    for await (const followed of followRun(context.client, treeId, { signal: leave.signal, deltas })) {
       if (followed.kind === "event") show.event(followed.event);
       else if (followed.kind === "delta") show.delta(followed.delta);
       else show.line(followed.kind);
@@ -69,7 +69,7 @@ export async function attend(context: Context, treeId: TreeId, options: RunOptio
     show.leave();
     if (!leave.signal.aborted) throw error;
     release();
-    return options.cancelOnInterrupt ? cancel(context, treeId) : detach(context, treeId);
+    return options.cancelOnInterrupt ? cancelTree(context, treeId) : detach(context, treeId);
   } finally {
     show.leave();
     release();
@@ -86,13 +86,13 @@ async function detach(context: Context, treeId: TreeId): Promise<number> {
   const release = context.terminal.onInterrupt(() => again.abort());
   await wait(secondThoughtMs, undefined, { signal: again.signal }).catch(() => undefined);
   release();
-  return again.signal.aborted ? cancel(context, treeId) : ExitCode.detached;
+  return again.signal.aborted ? cancelTree(context, treeId) : ExitCode.detached;
 }
 
-async function cancel(context: Context, treeId: TreeId): Promise<number> {
+async function cancelTree(context: Context, treeId: TreeId): Promise<number> {
   context.terminal.errors.write(`\ncancelling ${treeId}\n`);
   const { runs } = await context.client.cancel(treeId, "interrupted");
-  context.terminal.errors.write(`cancelled; ${counted(runs.length, "run")} stopped\n`);
+  context.terminal.errors.write(`cancelled; ${formatCounted(runs.length, "run")} stopped\n`);
   return ExitCode.cancelled;
 }
 

@@ -4,10 +4,10 @@ import { moment } from "#view";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { scheduleLines } from "../views/schedules.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 /** Lists schedules, page by page. */
-export async function list(context: Context, user: string | undefined): Promise<number> {
+export async function listSchedules(context: Context, user: string | undefined): Promise<number> {
   const found: ScheduleView[] = [];
   for (let after: string | null | undefined; after !== null;) {
     const page = await context.client.schedules.list({ user, size: 200, ...(after && { after }) });
@@ -15,20 +15,24 @@ export async function list(context: Context, user: string | undefined): Promise<
     after = page.next;
   }
   if (context.json) for (const schedule of found) sayJson(context, schedule);
-  else say(context, scheduleLines(found, screenOf(context.terminal)));
+  else printLines(context, scheduleLines(found, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
 /** Creates a schedule, or replaces it. */
-export async function set(context: Context, id: string, settings: ScheduleSettings): Promise<number> {
+export async function setSchedule(context: Context, id: string, settings: ScheduleSettings): Promise<number> {
   return showNext(context, await context.client.schedules.set(id, settings));
 }
 
 /** Removes a schedule. */
-export async function remove(context: Context, id: string, user: string | undefined): Promise<number> {
+export async function removeSchedule(
+  context: Context,
+  id: string,
+  user: string | undefined,
+): Promise<number> {
   await context.client.schedules.remove(id, { user });
   if (context.json) sayJson(context, { removed: id });
-  else say(context, [`${id}: removed`]);
+  else printLines(context, [`${id}: removed`]);
   return ExitCode.ok;
 }
 
@@ -48,6 +52,6 @@ function showNext(context: Context, schedule: ScheduleView): number {
   const { id, paused, nextAt } = schedule;
   const next = paused ? "paused" : nextAt === null ? "no next tick" : `next tick at ${moment(nextAt)}`;
   if (context.json) sayJson(context, schedule);
-  else say(context, [`${id}: ${next}`]);
+  else printLines(context, [`${id}: ${next}`]);
   return ExitCode.ok;
 }

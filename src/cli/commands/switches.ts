@@ -1,15 +1,15 @@
 import type { ClientSwitchTarget } from "#client";
 import { clean } from "#view";
 import { ExitCode } from "../exit-code.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 /** Lists disabled tenants, agents and tools. */
-export async function list(context: Context): Promise<number> {
+export async function listSwitches(context: Context): Promise<number> {
   const found = await context.client.switches.list();
   if (context.json) for (const entry of found) sayJson(context, entry);
-  else if (found.length === 0) say(context, ["nothing is disabled"]);
+  else if (found.length === 0) printLines(context, ["nothing is disabled"]);
   else
-    say(
+    printLines(
       context,
       found.map(({ kind, name, reason, by, at }) => {
         const why = reason === null ? "" : `: ${clean(reason)}`;
@@ -27,18 +27,18 @@ export async function disable(
   settings: { readonly reason?: string },
 ): Promise<number> {
   await context.client.switches.disable(target, settings);
-  return show(context, target, "disabled");
+  return showSwitch(context, target, "disabled");
 }
 
 /** Enables something again. */
 export async function enable(context: Context, target: ClientSwitchTarget): Promise<number> {
   const wasDisabled = await context.client.switches.enable(target);
-  return show(context, target, wasDisabled ? "enabled" : "was not disabled");
+  return showSwitch(context, target, wasDisabled ? "enabled" : "was not disabled");
 }
 
-function show(context: Context, target: ClientSwitchTarget, state: string): number {
+function showSwitch(context: Context, target: ClientSwitchTarget, state: string): number {
   const name = "name" in target ? `${target.kind} ${target.name}` : target.kind;
   if (context.json) sayJson(context, { ...target, state });
-  else say(context, [`${clean(name)}: ${state}`]);
+  else printLines(context, [`${clean(name)}: ${state}`]);
   return ExitCode.ok;
 }

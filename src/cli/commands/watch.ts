@@ -1,15 +1,15 @@
 import type { TreeId } from "#kernel";
 import { systemClock } from "#base";
-import { follow } from "../client/follow.ts";
+import { followRun } from "../client/follow.ts";
 import { ExitCode } from "../exit-code.ts";
-import { closing } from "../live/show.ts";
+import { toClosingLines } from "../live/show.ts";
 import { WatchScreen } from "../watch/watch-screen.ts";
 import { Watcher } from "../watch/watcher.ts";
-import { type Context, say } from "./command.ts";
+import { type Context, printLines } from "./command.ts";
 import { attend } from "./run.ts";
 
 /** Shows a live tree until the user leaves. Without a terminal, or as JSON: one line per event. */
-export async function watch(context: Context, id: string): Promise<number> {
+export async function watchTree(context: Context, id: string): Promise<number> {
   const { client, terminal } = context;
   const { treeId } = await client.standing(id);
   if (context.json || !terminal.out.isTTY)
@@ -27,13 +27,13 @@ export async function watch(context: Context, id: string): Promise<number> {
     screen.close();
   }
   const result = await client.result(treeId);
-  if (result) say(context, closing(context, watcher.model, result));
-  else terminal.errors.write(`${treeId}: ${await leftAs(context, treeId)}\n`);
+  if (result) printLines(context, toClosingLines(context, watcher.model, result));
+  else terminal.errors.write(`${treeId}: ${await describeLeft(context, treeId)}\n`);
   return ExitCode.ok;
 }
 
 /** Returns the message about the tree's state when the user leaves. */
-async function leftAs({ client, terminal }: Context, treeId: TreeId): Promise<string> {
+async function describeLeft({ client, terminal }: Context, treeId: TreeId): Promise<string> {
   const { status } = await client.standing(treeId);
   return status === "paused" ? `paused\n  → ${terminal.command} resume ${treeId}` : "continues";
 }
@@ -43,7 +43,7 @@ async function feed(
   watcher: Watcher,
   { treeId, signal }: { readonly treeId: TreeId; readonly signal: AbortSignal },
 ): Promise<void> {
-  for await (const followed of follow(client, treeId, { signal, deltas: true })) {
+  for await (const followed of followRun(client, treeId, { signal, deltas: true })) {
     if (followed.kind === "event") watcher.see(followed.event);
     else if (followed.kind === "delta") watcher.hear(followed.delta);
     else watcher.line(followed.kind);

@@ -3,30 +3,30 @@ import type { WebhookDelivery } from "#kernel";
 import { ExitCode } from "../exit-code.ts";
 import { screenOf } from "../terminal.ts";
 import { deliveryLines, webhookLines } from "../views/webhooks.ts";
-import { type Context, say, sayJson } from "./command.ts";
+import { type Context, printLines, sayJson } from "./command.ts";
 
 /** Lists webhooks. */
-export async function list(context: Context): Promise<number> {
+export async function listWebhooks(context: Context): Promise<number> {
   const found = await context.client.webhooks.list();
   if (context.json) for (const webhook of found) sayJson(context, webhook);
-  else say(context, webhookLines(found, screenOf(context.terminal)));
+  else printLines(context, webhookLines(found, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
 /** Creates a webhook, or replaces it. Shows the secret of a new one, once. */
-export async function set(context: Context, id: string, body: WebhookBody): Promise<number> {
+export async function setWebhook(context: Context, id: string, body: WebhookBody): Promise<number> {
   const found = await context.client.webhooks.set(id, body);
   const secret = found.secret === undefined ? [] : [`secret (shown once): ${found.secret}`];
   if (context.json) sayJson(context, found);
-  else say(context, [`${id}: ${found.events.join(", ")}`, ...secret]);
+  else printLines(context, [`${id}: ${found.events.join(", ")}`, ...secret]);
   return ExitCode.ok;
 }
 
 /** Removes a webhook. */
-export async function remove(context: Context, id: string): Promise<number> {
+export async function removeWebhook(context: Context, id: string): Promise<number> {
   await context.client.webhooks.remove(id);
   if (context.json) sayJson(context, { removed: id });
-  else say(context, [`${id}: removed`]);
+  else printLines(context, [`${id}: removed`]);
   return ExitCode.ok;
 }
 
@@ -34,7 +34,7 @@ export async function remove(context: Context, id: string): Promise<number> {
 export async function rotate(context: Context, id: string, keepOldS: number | undefined): Promise<number> {
   const rotated = await context.client.webhooks.rotateSecret(id, keepOldS === undefined ? {} : { keepOldS });
   if (context.json) sayJson(context, rotated);
-  else say(context, [`secret (shown once): ${rotated.secret}`]);
+  else printLines(context, [`secret (shown once): ${rotated.secret}`]);
   return ExitCode.ok;
 }
 
@@ -51,7 +51,7 @@ export async function deliveries(
     after = page.next;
   }
   if (context.json) for (const delivery of found) sayJson(context, delivery);
-  else say(context, deliveryLines(found, screenOf(context.terminal)));
+  else printLines(context, deliveryLines(found, screenOf(context.terminal)));
   return ExitCode.ok;
 }
 
@@ -59,6 +59,6 @@ export async function deliveries(
 export async function redeliver(context: Context, id: string, delivery: string | undefined): Promise<number> {
   const count = await context.client.webhooks.redeliver(id, delivery === undefined ? {} : { delivery });
   if (context.json) sayJson(context, { count });
-  else say(context, [`${id}: ${count} ${count === 1 ? "delivery" : "deliveries"} queued again`]);
+  else printLines(context, [`${id}: ${count} ${count === 1 ? "delivery" : "deliveries"} queued again`]);
   return ExitCode.ok;
 }

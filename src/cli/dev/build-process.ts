@@ -16,7 +16,9 @@ const script = fileURLToPath(
 );
 
 /** The result of loading a build. */
-export type Loaded = ({ readonly ok: true } & ReadyBuild) | { readonly ok: false; readonly words: string };
+export type LoadResult =
+  | ({ readonly ok: true } & ReadyBuild)
+  | { readonly ok: false; readonly words: string };
 
 /** One build of the agents, in its own process. */
 export class BuildProcess {
@@ -52,7 +54,7 @@ export class BuildProcess {
   }
 
   /** Waits until it serves, or has failed to. */
-  async loaded(): Promise<Loaded> {
+  async loaded(): Promise<LoadResult> {
     const news = await Promise.race([this.#news(), this.#exited.then(() => null)]);
     if (news?.type === "ready") {
       this.ready = news;

@@ -4,7 +4,7 @@ import { BuildProcess } from "./build-process.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
 /** Dependencies of `Builds`. */
-export interface BuildsHost {
+export interface BuildsDeps {
   /** All settings except name and port. */
   readonly settings: Omit<WorkerSettings, "build" | "port">;
   freePort(): Promise<number>;
@@ -37,7 +37,7 @@ const restart = { firstMs: 200, maxMs: 5_000 };
 
 /** The live builds: the newest one serves, older ones finish their runs. */
 export class Builds {
-  readonly #host: BuildsHost;
+  readonly #host: BuildsDeps;
   #alive: readonly BuildProcess[] = [];
   #state: BuildsState = {
     number: 0,
@@ -54,7 +54,7 @@ export class Builds {
   #isBusy = false;
   #isStale = false;
 
-  constructor(host: BuildsHost) {
+  constructor(host: BuildsDeps) {
     this.#host = host;
   }
 

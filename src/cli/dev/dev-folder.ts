@@ -6,7 +6,7 @@ import { devFile } from "../client/find-server.ts";
 import { ExitCode } from "../exit-code.ts";
 
 /** The record of a running `reeve dev`. */
-interface Running {
+interface DevServer {
   readonly pid: number;
   readonly restatePid: number;
   readonly url: string;
@@ -48,7 +48,7 @@ export class DevFolder {
   claim(): void {
     const text = this.#read(devFile);
     if (text === "") return;
-    const { pid, restatePid, url }: Running = JSON.parse(text);
+    const { pid, restatePid, url }: DevServer = JSON.parse(text);
     if (commandOf(pid) !== "")
       throw new CliError(`reeve dev is already running in this folder, at ${url} (process ${pid})`, {
         code: "already-running",
@@ -58,7 +58,7 @@ export class DevFolder {
     if (commandOf(restatePid).includes("restate-server")) process.kill(restatePid, "SIGKILL");
   }
 
-  announce(running: Running): void {
+  announce(running: DevServer): void {
     writeFileSync(join(this.#path, devFile), JSON.stringify(running));
   }
 

@@ -1,11 +1,11 @@
 import { moment, clean } from "#view";
 import { LiveRegion } from "../live/live-region.ts";
 import { paintOf, type Terminal } from "../terminal.ts";
-import { cut } from "../text/width.ts";
+import { cutToWidth } from "../text/width.ts";
 import type { BuildsState } from "./builds.ts";
 
 /** The addresses of `reeve dev`. */
-interface DevPlace {
+interface DevAddress {
   readonly file: string;
   readonly url: string;
   readonly admin: string;
@@ -18,7 +18,7 @@ export const dashboardOf = (url: string): string => `${url}/ui`;
 export interface DevScreen {
   /** Shows the current activity before the server is ready. */
   progress(words: string): void;
-  show(place: DevPlace, state: BuildsState): void;
+  show(place: DevAddress, state: BuildsState): void;
   log(words: string): void;
   close(): void;
 }
@@ -40,7 +40,7 @@ class JsonScreen implements DevScreen {
     this.#say({ type: "progress", words });
   }
 
-  show(place: DevPlace, state: BuildsState): void {
+  show(place: DevAddress, state: BuildsState): void {
     this.#say({ type: state.phase, ...place, ...state });
   }
 
@@ -66,7 +66,7 @@ class LineScreen implements DevScreen {
     this.#terminal.out.write(`${words}\n`);
   }
 
-  show({ url }: DevPlace, { failure, number, phase, agents }: BuildsState): void {
+  show({ url }: DevAddress, { failure, number, phase, agents }: BuildsState): void {
     // The first build has no number until it has loaded.
     const build = number === 0 ? "first build" : `build ${number}`;
     const whose = agents.length === 0 ? "" : `: ${agents.join(", ")}`;
@@ -95,7 +95,7 @@ class CalmScreen implements DevScreen {
     this.#draw([words]);
   }
 
-  show(place: DevPlace, state: BuildsState): void {
+  show(place: DevAddress, state: BuildsState): void {
     this.#draw(devLines(place, state, this.#terminal));
   }
 
@@ -121,14 +121,14 @@ const nameWidth = 11;
 
 /** Returns the screen: addresses, agents, and runs. */
 export function devLines(
-  { file, url, admin }: DevPlace,
+  { file, url, admin }: DevAddress,
   state: BuildsState,
   terminal: Terminal,
 ): readonly string[] {
   const paint = paintOf(terminal, terminal.out);
   const width = terminal.out.columns;
   const row = (name: string, words: string): string =>
-    `  ${paint("faint", name.padEnd(nameWidth))}${cut(words, width - nameWidth - 3)}`;
+    `  ${paint("faint", name.padEnd(nameWidth))}${cutToWidth(words, width - nameWidth - 3)}`;
   const older = state.alive > 1 ? `, ${state.alive - 1} older still running` : "";
   const phase = {
     loading: "loading …",
@@ -138,9 +138,9 @@ export function devLines(
   const [first = "lead"] = state.agents;
   const failed = (state.failure ?? "")
     .split("\n")
-    .map((line) => paint("bad", `  ${cut(clean(line), width - 2)}`));
+    .map((line) => paint("bad", `  ${cutToWidth(clean(line), width - 2)}`));
   return [
-    `${paint("strong", "reeve dev")} · ${cut(clean(file), width - 13)}`,
+    `${paint("strong", "reeve dev")} · ${cutToWidth(clean(file), width - 13)}`,
     row("dashboard", `${dashboardOf(url)}   (press o)`),
     row("server", url),
     row("restate", admin),
@@ -152,7 +152,7 @@ export function devLines(
     "",
     paint(
       "faint",
-      cut(
+      cutToWidth(
         `  try: ${terminal.command} run ${first} "..." · Ctrl-C stops everything; runs continue on the next start`,
         width,
       ),

@@ -49,7 +49,7 @@ export class Proxy {
 function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: ProxyTarget): void {
   const { method, url = "/", headers } = incoming;
   const refuse = (): void =>
-    headers.accept?.includes("text/html") ? showLoading(outgoing, target.failure) : unavailable(outgoing);
+    headers.accept?.includes("text/html") ? showLoading(outgoing, target.failure) : sendUnavailable(outgoing);
   if (target.url === null) return refuse();
   // The path is appended as text, so it cannot change the host.
   const onward = request(`${target.url}${url.startsWith("/") ? url : "/"}`, { method, headers });
@@ -62,7 +62,7 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, target: Pr
   pipeline(incoming, onward, () => undefined);
 }
 
-function unavailable(outgoing: ServerResponse): void {
+function sendUnavailable(outgoing: ServerResponse): void {
   const error = { code: "overloaded", message: "no worker is ready yet" };
   outgoing.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
   outgoing.end(JSON.stringify({ error }));

@@ -36,12 +36,12 @@ export function watchFiles(folder: string, call: () => void): () => void {
 /** Yields the folder and its subfolders that may hold sources. */
 function* foldersIn(folder: string): Generator<string, void> {
   yield folder;
-  for (const entry of entriesOf(folder))
+  for (const entry of readEntries(folder))
     if (entry.isDirectory() && !/^(?:\.|node_modules$|dist$)/.test(entry.name))
       yield* foldersIn(join(folder, entry.name));
 }
 
-function entriesOf(folder: string) {
+function readEntries(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {

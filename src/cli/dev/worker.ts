@@ -17,7 +17,7 @@ import {
 
 const drainMs = 15_000;
 
-function tell(news: WorkerNews): void {
+function sendNews(news: WorkerNews): void {
   process.send?.(news);
 }
 
@@ -27,20 +27,21 @@ async function serve(settings: WorkerSettings): Promise<void> {
   const log = ({ level, message, run, error }: LogRecord): void => {
     if (level === "info") return;
     const thrown = error && `${error.name}${error.message === undefined ? "" : `: ${error.message}`}`;
-    tell({ type: "log", words: [run, message, thrown].filter((part) => part !== undefined).join(" ") });
+    sendNews({ type: "log", words: [run, message, thrown].filter((part) => part !== undefined).join(" ") });
   };
   const engine = restate({ ingress, admin, build, drainOnSigtermMs: drainMs, log });
   const store = await sqliteStore({ path: settings.store });
   const agents = agentsIn(module, settings.file);
-  const logFailure: FailureLog = ({ diagnostic }) => tell({ type: "log", words: diagnosticText(diagnostic) });
+  const logFailure: FailureLog = ({ diagnostic }) =>
+    sendNews({ type: "log", words: diagnosticText(diagnostic) });
   // The content of every step can be looked at later.
-  const defaults = { approver: "people", log: logFailure, retention: "permanent" } as const;
+  const defaults = { approver: "human", log: logFailure, retention: "permanent" } as const;
   const options = { ...defaults, ...optionsIn(module) };
   const faults = new Faults();
   const middleware = faults.around(options.middleware);
   const runtime = new Runtime({ ...options, middleware, agents, engine, store });
   await runtime.serve({ port });
-  const onError = (error: unknown): void => tell({ type: "log", words: wordsOf(error) });
+  const onError = (error: unknown): void => sendNews({ type: "log", words: describeFailure(error) });
   let failure: string | null = null;
   process.on("message", (order: WorkerOrder) => {
     if (order.type === "failure") failure = order.words;
@@ -50,7 +51,7 @@ async function serve(settings: WorkerSettings): Promise<void> {
   const dev = { example: exampleIn(module), failure: () => failure, cause };
   const { url } = await listen({ runtime, port: 0, onError, dev });
   const names = runtime.agents.map(({ id }) => AgentId.type(id));
-  tell({ type: "ready", url, agents: names, program: programOf(runtime.agents) });
+  sendNews({ type: "ready", url, agents: names, program: programOf(runtime.agents) });
 }
 
 /** Names a program by the versions of its agents. */
@@ -67,18 +68,18 @@ async function obey(
   try {
     if (order.type === "count") {
       const { build: counted } = order;
-      return tell({ type: "counted", build: counted, runs: await engine.countRuns(counted) });
+      return sendNews({ type: "counted", build: counted, runs: await engine.countRuns(counted) });
     }
     const { builds, only } = order;
     const moves = builds.map((from) => engine.moveRuns({ from, to: build, ...(only && { only }) }));
     await Promise.all(moves);
   } catch (error) {
-    tell({ type: "log", words: wordsOf(error) });
+    sendNews({ type: "log", words: describeFailure(error) });
   }
 }
 
 /** Returns the first lines of an error: location and message. */
-function wordsOf(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
   if (error instanceof StartupError || !(error instanceof Error)) return String(error);
   const ours = /node_modules|node:internal|dev\/worker/;
@@ -89,7 +90,7 @@ function wordsOf(error: unknown): string {
 // The parent process has ended, so this worker ends too.
 process.on("disconnect", () => process.exit(0));
 process.on("uncaughtException", (error) => {
-  tell({ type: "log", words: wordsOf(error) });
+  sendNews({ type: "log", words: describeFailure(error) });
   process.exit(1);
 });
 
@@ -97,7 +98,7 @@ const settings: WorkerSettings = JSON.parse(process.env[settingsVariable] ?? "{}
 try {
   await serve(settings);
 } catch (error) {
-  tell({ type: "failed", words: missingImportsText(error, settings.file) ?? wordsOf(error) });
+  sendNews({ type: "failed", words: missingImportsText(error, settings.file) ?? describeFailure(error) });
   process.disconnect();
   process.exit(1);
 }

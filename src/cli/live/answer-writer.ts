@@ -42,7 +42,7 @@ export class AnswerWriter {
 
   /** Writes the result, unless its text was written already. */
   end(output: Json): void {
-    const text = toText(output);
+    const text = toOutputText(output);
     if (text.trim() !== this.#said.trim()) {
       this.#endLine();
       this.#write(text);
@@ -63,7 +63,7 @@ export class AnswerWriter {
 }
 
 /** Returns an output as readable text. */
-function toText(output: Json): string {
+function toOutputText(output: Json): string {
   if (output === null) return "";
   return typeof output === "string" ? output : JSON.stringify(output, null, 2);
 }

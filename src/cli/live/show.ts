@@ -1,7 +1,7 @@
 import type { NumberedEvent, RunId, RunResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
 import { cleanLines, TreeModel } from "#view";
-import { asTypedIn, type Context, say, sayJson } from "../commands/command.ts";
+import { asTypedIn, type Context, printLines, sayJson } from "../commands/command.ts";
 import { screenOf } from "../terminal.ts";
 import { receiptLines } from "../views/receipt.ts";
 import { eventLine } from "./event-line.ts";
@@ -61,7 +61,7 @@ export class LogShow implements Show {
   }
 
   begin(treeId: TreeId, address: string | null): void {
-    say(this.#context, [address === null ? `tree ${treeId}` : `tree ${treeId} · ${address}`]);
+    printLines(this.#context, [address === null ? `tree ${treeId}` : `tree ${treeId} · ${address}`]);
   }
 
   event(event: NumberedEvent): void {
@@ -70,24 +70,26 @@ export class LogShow implements Show {
     // A landing call is often refused like the previous call. The same line is printed once.
     if (line === null || line === this.#last.get(event.runId)) return;
     this.#last.set(event.runId, line);
-    say(this.#context, [line]);
+    printLines(this.#context, [line]);
   }
 
   delta(): void {}
 
   line(state: "lost" | "found"): void {
-    say(this.#context, [state === "lost" ? "waiting for the server" : "connected to the server again"]);
+    printLines(this.#context, [
+      state === "lost" ? "waiting for the server" : "connected to the server again",
+    ]);
   }
 
   end(result: RunResult): void {
-    say(this.#context, closing(this.#context, this.#model, result));
+    printLines(this.#context, toClosingLines(this.#context, this.#model, result));
   }
 
   leave(): void {}
 }
 
 /** Returns the full answer and the receipt. */
-export function closing(context: Context, model: TreeModel, result: RunResult): readonly string[] {
+export function toClosingLines(context: Context, model: TreeModel, result: RunResult): readonly string[] {
   const { root } = model;
   const receipt = root ? receiptLines(root, result, screenOf(context.terminal)).map(asTypedIn(context)) : [];
   const { output } = result;

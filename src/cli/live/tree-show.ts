@@ -3,12 +3,12 @@ import type { RunDelta } from "#runtime";
 import { TreeModel } from "#view";
 import { Speech } from "./speech.ts";
 import { CapReader } from "../client/cap-reader.ts";
-import { type Context, say } from "../commands/command.ts";
+import { type Context, printLines } from "../commands/command.ts";
 import { screenOf } from "../terminal.ts";
-import { spokenTree } from "../views/spoken.ts";
+import { spokenTree } from "../views/live-row.ts";
 import { treeHeadline } from "../views/tree-lines.ts";
 import { LiveRegion } from "./live-region.ts";
-import { closing, type Show } from "./show.ts";
+import { toClosingLines, type Show } from "./show.ts";
 
 const frameMs = 100;
 
@@ -33,7 +33,7 @@ export class TreeShow implements Show {
   begin(treeId: TreeId, address: string | null): void {
     const { paint } = screenOf(this.#context.terminal);
     const where = address === null ? "" : ` · ${address}`;
-    say(this.#context, [paint("faint", `tree ${treeId}${where} · Ctrl-C detaches`)]);
+    printLines(this.#context, [paint("faint", `tree ${treeId}${where} · Ctrl-C detaches`)]);
   }
 
   event(event: NumberedEvent): void {
@@ -53,7 +53,7 @@ export class TreeShow implements Show {
 
   end(result: RunResult): void {
     this.leave();
-    say(this.#context, closing(this.#context, this.#model, result));
+    printLines(this.#context, toClosingLines(this.#context, this.#model, result));
   }
 
   leave(): void {

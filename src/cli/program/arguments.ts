@@ -10,7 +10,7 @@ export function amount(text: string): number {
 }
 
 /** A whole number of at least 0. @throws InvalidArgumentError */
-export function whole(text: string): number {
+export function parseCount(text: string): number {
   const value = amount(text);
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError("must be an integer >= 0");
   return value;
@@ -26,7 +26,10 @@ export function json(text: string): Json {
 }
 
 /** Collects an option that may be given several times. */
-export const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+export const collectValues = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  text,
+];
 
 /** `<index>:<hash>`. @throws InvalidArgumentError */
 export function auditHead(text: string): AuditHead {
@@ -37,9 +40,9 @@ export function auditHead(text: string): AuditHead {
 }
 
 /** Returns the options that were given. */
-export function given<Options extends object>(options: Options): Given<Options> {
+export function omitUndefined<Options extends object>(options: Options): DefinedOptions<Options> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Json.as(Json.of(Object.fromEntries(entries)));
 }
 
-type Given<Options> = { readonly [Name in keyof Options]?: Exclude<Options[Name], undefined> };
+type DefinedOptions<Options> = { readonly [Name in keyof Options]?: Exclude<Options[Name], undefined> };

@@ -3,7 +3,7 @@ import { ApiKeyRecord, type ApiKeyScope } from "#kernel";
 import { CliError } from "../cli-error.ts";
 import type * as KeyCommands from "../commands/keys.ts";
 import { ExitCode } from "../exit-code.ts";
-import { given, whole } from "./arguments.ts";
+import { omitUndefined, parseCount } from "./arguments.ts";
 import type { Commands } from "./commands.ts";
 
 interface KeyFlags {
@@ -25,7 +25,7 @@ const inStore = (command: Command): Command =>
     .option("--json", "print JSON: one object, or one per line");
 
 /** Loads the commands, which need optional packages. @throws CliError that names the missing packages. */
-const load = async (): Promise<typeof KeyCommands> => {
+const loadKeyCommands = async (): Promise<typeof KeyCommands> => {
   const { checkPackages } = await import("../dev/dev-needs.ts");
   checkPackages("reeve keys", ["hono", "kysely"]);
   return import("../commands/keys.ts");
@@ -43,23 +43,23 @@ export function addKeys({ program, terminal, exit }: Commands): void {
     .description("create a key and print it once")
     .requiredOption("--scopes <scopes>", `one or more of ${ApiKeyRecord.scopes.join(",")}`, scopesOf)
     .option("--user <user>", "bind the key to this user (default: the whole tenant)")
-    .option("--days <days>", "days until the key expires", whole, 365)
+    .option("--days <days>", "days until the key expires", parseCount, 365)
     .addHelpText("after", "\nExample:\n  reeve keys create --tenant acme --user ada --scopes read,run")
     .action(async ({ user, scopes, days, ...flags }: CreateFlags) => {
       const context = contextOf(flags);
-      exit(await (await load()).createKey(context, { ...given({ user }), scopes, days }));
+      exit(await (await loadKeyCommands()).createKey(context, { ...omitUndefined({ user }), scopes, days }));
     });
   inStore(keys.command("list"))
     .description("list the keys of a tenant, with their users and scopes")
     .action(async (flags: KeyFlags) => {
       const context = contextOf(flags);
-      exit(await (await load()).listKeys(context));
+      exit(await (await loadKeyCommands()).listKeys(context));
     });
   inStore(keys.command("revoke <id>"))
     .description("revoke a key permanently")
     .action(async (id: string, flags: KeyFlags) => {
       const context = contextOf(flags);
-      exit(await (await load()).revokeKey(context, id));
+      exit(await (await loadKeyCommands()).revokeKey(context, id));
     });
 }
 

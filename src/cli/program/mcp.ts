@@ -11,7 +11,7 @@ interface PinFlags {
   readonly check?: boolean;
 }
 
-const load = async (): Promise<typeof McpCommands> => import("../commands/mcp.ts");
+const loadMcpCommands = async (): Promise<typeof McpCommands> => import("../commands/mcp.ts");
 
 /** `reeve mcp`: it connects to the MCP server itself, from here. */
 export function addMcp({ program, terminal, exit }: Commands): void {
@@ -38,7 +38,7 @@ export function addMcp({ program, terminal, exit }: Commands): void {
         ...(command !== undefined && { command, args, cwd: terminal.folder }),
         ...(allowDownload && { allowDownload }),
       };
-      exit(await (await load()).pin({ terminal, address, file, check }));
+      exit(await (await loadMcpCommands()).pin({ terminal, address, file, check }));
     });
 }
 

@@ -1,5 +1,5 @@
 import * as memories from "../commands/memory.ts";
-import { whole } from "./arguments.ts";
+import { parseCount } from "./arguments.ts";
 import type { Commands } from "./commands.ts";
 
 interface MemoryFlags {
@@ -36,7 +36,7 @@ export function addMemory({ program, asking, contextOf, exit }: Commands): void 
   asking(memory.command("recall <words...>"))
     .description("search facts and earlier turns")
     .option(...whose)
-    .option("--limit <number>", "how many", whole, 20)
+    .option("--limit <number>", "how many", parseCount, 20)
     .action(
       async (words: readonly string[], { user, limit, ...flags }: MemoryFlags & { readonly limit: number }) =>
         exit(await memories.recall(contextOf(flags), words.join(" "), { user, limit })),

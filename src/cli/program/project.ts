@@ -4,7 +4,7 @@ import type { Commands } from "./commands.ts";
 import { CliError } from "../cli-error.ts";
 import { findAdmin } from "../client/find-server.ts";
 import { ExitCode } from "../exit-code.ts";
-import { given, whole } from "./arguments.ts";
+import { omitUndefined, parseCount } from "./arguments.ts";
 
 interface MoveFlags {
   readonly to?: string;
@@ -29,7 +29,7 @@ export function addProject({ program, terminal, exit }: Commands): void {
   program
     .command("dev [file]")
     .description("run Restate, a store, a reloading worker and the server on this machine")
-    .option("--port <port>", "port of the server", whole, 7433)
+    .option("--port <port>", "port of the server", parseCount, 7433)
     .option("--json", "print one JSON object per change")
     .addHelpText("after", "\n<file> exports agents (default: agents.ts). Data is stored in .reeve beside it.")
     .action(async (file: string | undefined, options: { readonly port: number; readonly json?: boolean }) => {
@@ -85,7 +85,7 @@ function addMove({ program, terminal, exit }: Pick<Commands, "program" | "termin
       const { checkPackages } = await import("../dev/dev-needs.ts");
       checkPackages("reeve move", ["@restatedev/restate-sdk"]);
       const { move } = await import("../commands/move.ts");
-      const options = { from, ...given({ to }), ...(refused && { only: "refused" as const }) };
+      const options = { from, ...omitUndefined({ to }), ...(refused && { only: "refused" as const }) };
       exit(await move(terminal, { options, admin, json }));
     });
 }

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { ScheduleSettings } from "#client";
 import * as schedules from "../commands/schedules.ts";
-import { amount, given, whole } from "./arguments.ts";
+import { amount, omitUndefined, parseCount } from "./arguments.ts";
 import type { Commands } from "./commands.ts";
 
 interface ScheduleFlags {
@@ -31,7 +31,9 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
   asking(group.command("list"))
     .description("list schedules with their next and last tick")
     .option("--user <user>", "only schedules of this user")
-    .action(async ({ user, ...flags }: ScheduleFlags) => exit(await schedules.list(contextOf(flags), user)));
+    .action(async ({ user, ...flags }: ScheduleFlags) =>
+      exit(await schedules.listSchedules(contextOf(flags), user)),
+    );
   asking(group.command("set <id> <agent> <input>"))
     .description("start an agent at each tick; the same id again replaces the schedule")
     .requiredOption("--cron <expression>", "minute hour day month weekday, with optional seconds in front")
@@ -50,8 +52,8 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
       ).choices(["start", "skip"]),
     )
     .option("--max-cost <dollars>", "maximum cost of each tree", amount)
-    .option("--max-tokens <number>", "maximum tokens of each tree", whole)
-    .option("--max-agents <number>", "maximum agents of each tree alive at once", whole)
+    .option("--max-tokens <number>", "maximum tokens of each tree", parseCount)
+    .option("--max-agents <number>", "maximum agents of each tree alive at once", parseCount)
     .option("--deadline <seconds>", "maximum duration of each tree", amount)
     .option(...whose)
     .addHelpText(
@@ -59,13 +61,13 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
       '\nExample:\n  reeve schedules set news lead "heat pumps in Europe" --cron "0 9 * * 1-5" --time-zone Europe/Berlin --max-cost 0.50',
     )
     .action(async (id: string, agent: string, input: string, flags: SetFlags) => {
-      exit(await schedules.set(contextOf(flags), id, { agent, input, ...settingsOf(flags) }));
+      exit(await schedules.setSchedule(contextOf(flags), id, { agent, input, ...toScheduleSettings(flags) }));
     });
   asking(group.command("remove <id>"))
     .description("remove a schedule; live trees continue")
     .option(...whose)
     .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
-      exit(await schedules.remove(contextOf(flags), id, user)),
+      exit(await schedules.removeSchedule(contextOf(flags), id, user)),
     );
   for (const verb of ["pause", "resume"] as const)
     asking(group.command(`${verb} <id>`))
@@ -76,13 +78,13 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
       );
 }
 
-function settingsOf(flags: SetFlags): Omit<ScheduleSettings, "agent" | "input"> {
+function toScheduleSettings(flags: SetFlags): Omit<ScheduleSettings, "agent" | "input"> {
   const { cron, timeZone, catchUp, overlap, user, maxAgents } = flags;
   const { maxCost: maxCostUsd, maxTokens, deadline: deadlineS } = flags;
-  const budget = given({ maxCostUsd, maxTokens });
+  const budget = omitUndefined({ maxCostUsd, maxTokens });
   return {
     cron,
-    ...given({ timeZone, catchUp, overlap, user, deadlineS }),
+    ...omitUndefined({ timeZone, catchUp, overlap, user, deadlineS }),
     ...(Object.keys(budget).length > 0 && { budget }),
     ...(maxAgents !== undefined && { spawn: { maxAgents } }),
   };

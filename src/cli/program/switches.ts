@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import type { ClientSwitchTarget } from "#client";
 import * as switches from "../commands/switches.ts";
-import { given } from "./arguments.ts";
+import { omitUndefined } from "./arguments.ts";
 import type { Commands } from "./commands.ts";
 
 interface SwitchFlags {
@@ -24,19 +24,25 @@ export function addSwitches({ program, asking, contextOf, exit }: Commands): voi
     .addHelpText("after", '\nExample:\n  reeve disable tool send_email --reason "sends to wrong addresses"')
     .action(
       async (kind: string, name: string | undefined, { reason, ...flags }: SwitchFlags, command: Command) =>
-        exit(await switches.disable(contextOf(flags), targetOf(command, kind, name), given({ reason }))),
+        exit(
+          await switches.disable(
+            contextOf(flags),
+            parseSwitchTarget(command, kind, name),
+            omitUndefined({ reason }),
+          ),
+        ),
     );
   withTarget(program.command("enable"))
     .description("enable an agent, a tool or the tenant again; held runs continue")
     .action(async (kind: string, name: string | undefined, flags: SwitchFlags, command: Command) =>
-      exit(await switches.enable(contextOf(flags), targetOf(command, kind, name))),
+      exit(await switches.enable(contextOf(flags), parseSwitchTarget(command, kind, name))),
     );
   asking(program.command("switches"))
     .description("list disabled agents, tools and tenants")
-    .action(async (flags: SwitchFlags) => exit(await switches.list(contextOf(flags))));
+    .action(async (flags: SwitchFlags) => exit(await switches.listSwitches(contextOf(flags))));
 }
 
-function targetOf(command: Command, kind: string, name: string | undefined): ClientSwitchTarget {
+function parseSwitchTarget(command: Command, kind: string, name: string | undefined): ClientSwitchTarget {
   if (kind === "tenant" && name === undefined) return { kind };
   if (kind !== "tenant" && name !== undefined) return { kind: kind === "agent" ? "agent" : "tool", name };
   return command.error(

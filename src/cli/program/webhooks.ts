@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { webhookEvents, type WebhookDelivery, type WebhookEvent } from "#kernel";
 import * as webhooks from "../commands/webhooks.ts";
-import { given, whole } from "./arguments.ts";
+import { omitUndefined, parseCount } from "./arguments.ts";
 import type { Commands } from "./commands.ts";
 
 interface WebhookFlags {
@@ -27,7 +27,7 @@ export function addWebhooks({ program, asking, contextOf, exit }: Commands): voi
   const group = program.command("webhooks").description("manage webhooks for events of runs");
   asking(group.command("list"))
     .description("list webhooks")
-    .action(async (flags: WebhookFlags) => exit(await webhooks.list(contextOf(flags))));
+    .action(async (flags: WebhookFlags) => exit(await webhooks.listWebhooks(contextOf(flags))));
   asking(group.command("set <id> <target>"))
     .description("send events to a URL; the same id again replaces the webhook")
     .option("--events <events>", `one or more of ${webhookEvents.join(",")} (default: all)`, eventsOf)
@@ -37,14 +37,21 @@ export function addWebhooks({ program, asking, contextOf, exit }: Commands): voi
       "\nExample:\n  reeve webhooks set ops https://ops.example.com/reeve --events run.end,approval.requested",
     )
     .action(async (id: string, target: string, { events, allRuns, ...flags }: SetFlags) =>
-      exit(await webhooks.set(contextOf(flags), id, { url: target, ...given({ events, allRuns }) })),
+      exit(
+        await webhooks.setWebhook(contextOf(flags), id, {
+          url: target,
+          ...omitUndefined({ events, allRuns }),
+        }),
+      ),
     );
   asking(group.command("remove <id>"))
     .description("remove a webhook and its pending deliveries")
-    .action(async (id: string, flags: WebhookFlags) => exit(await webhooks.remove(contextOf(flags), id)));
+    .action(async (id: string, flags: WebhookFlags) =>
+      exit(await webhooks.removeWebhook(contextOf(flags), id)),
+    );
   asking(group.command("rotate-secret <id>"))
     .description("create a new secret and print it once")
-    .option("--keep-old <seconds>", "how long the old secret still signs (default: one day)", whole)
+    .option("--keep-old <seconds>", "how long the old secret still signs (default: one day)", parseCount)
     .action(async (id: string, { keepOld, ...flags }: RotateFlags) =>
       exit(await webhooks.rotate(contextOf(flags), id, keepOld)),
     );

@@ -1,6 +1,6 @@
 import type { Tone } from "#view";
 import type { Paint } from "./paint.ts";
-import { cut, fit, widthOf } from "./width.ts";
+import { cutToWidth, fit, widthOf } from "./width.ts";
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -24,14 +24,17 @@ export function table<Row>(
   const wanted = columns.map(({ title }, index) =>
     Math.max(widthOf(title), ...cells.map((line) => widthOf(line[index] ?? ""))),
   );
-  const widths = shrunk(columns, wanted, width);
+  const widths = shrinkColumns(columns, wanted, width);
   const line = (texts: readonly string[], tone: (index: number) => Tone): string =>
     texts
       .map((text, index) => {
         const isLast = index === texts.length - 1;
         const { align = "left" } = columns[index] ?? {};
         const room = widths[index] ?? 0;
-        return paint(tone(index), isLast && align === "left" ? cut(text, room) : fit(text, room, align));
+        return paint(
+          tone(index),
+          isLast && align === "left" ? cutToWidth(text, room) : fit(text, room, align),
+        );
       })
       .join(gap)
       .trimEnd();
@@ -44,7 +47,7 @@ export function table<Row>(
   ];
 }
 
-function shrunk<Row>(
+function shrinkColumns<Row>(
   columns: readonly Column<Row>[],
   wanted: readonly number[],
   width: number,

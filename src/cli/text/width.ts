@@ -16,7 +16,7 @@ export function widthOf(text: string): number {
 }
 
 /** Cuts a clean text to at most `width` columns; an ellipsis marks the cut. */
-export function cut(text: string, width: number): string {
+export function cutToWidth(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 0) return "";
   if (narrow.test(text)) return `${text.slice(0, width - 1)}…`;
@@ -32,7 +32,7 @@ export function cut(text: string, width: number): string {
 
 /** Exactly `width` columns of a clean text. */
 export function fit(text: string, width: number, side: "left" | "right" = "left"): string {
-  const short = cut(text, width);
+  const short = cutToWidth(text, width);
   const space = " ".repeat(Math.max(0, width - widthOf(short)));
   return side === "left" ? short + space : space + short;
 }

@@ -1,5 +1,5 @@
 import { AgentId, type ApprovalRecord, type Json } from "#kernel";
-import { argumentTexts, duration, moment, visible } from "#view";
+import { argumentTexts, duration, moment, showInvisible } from "#view";
 import { fold } from "../text/fold.ts";
 import type { Screen } from "./screen.ts";
 
@@ -20,13 +20,15 @@ export function approvalText(record: ApprovalRecord, screen: Screen): readonly s
   const { paint, now } = screen;
   const tone = risk === "critical" ? "bad" : "waiting";
   const state = decision
-    ? `${decision.decision} by ${visible(decision.by ?? "")}`
+    ? `${decision.decision} by ${showInvisible(decision.by ?? "")}`
     : `pending for ${duration(now - requestedAt)}, denied on ${moment(expiresAt)}`;
   const agent = AgentId.type(agentId);
-  const call = asks ? `${agent} asks a question` : `${agent} wants to call ${visible(tool)}`;
+  const call = asks ? `${agent} asks a question` : `${agent} wants to call ${showInvisible(tool)}`;
   return [
     `${paint("strong", id)}  ${call} · risk ${paint(tone, risk)} · ${state}`,
-    ...fold(visible(why), screen.width - indent.length).map((line) => paint("faint", `${indent}${line}`)),
+    ...fold(showInvisible(why), screen.width - indent.length).map((line) =>
+      paint("faint", `${indent}${line}`),
+    ),
     ...argumentLines(record.arguments, screen.width),
   ];
 }

@@ -2,14 +2,14 @@ import type { AgentGraph } from "#runtime";
 
 /** Draws a program as a tree, a part on each line. */
 export function graphLines(graph: AgentGraph): readonly string[] {
-  return [labelOf(graph), ...below(graph, "")];
+  return [labelOf(graph), ...drawParts(graph, "")];
 }
 
-function* below({ parts }: AgentGraph, indent: string): Generator<string, void> {
+function* drawParts({ parts }: AgentGraph, indent: string): Generator<string, void> {
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
     yield `${indent}${isLast ? "└ " : "├ "}${labelOf(part)}`;
-    yield* below(part, `${indent}${isLast ? "  " : "│ "}`);
+    yield* drawParts(part, `${indent}${isLast ? "  " : "│ "}`);
   }
 }
 

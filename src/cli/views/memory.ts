@@ -32,14 +32,14 @@ export function blockLines(blocks: readonly SharedBlock[]): readonly string[] {
 export function foundLines(found: readonly FoundMemory[], screen: Screen): readonly string[] {
   const columns: readonly Column<FoundMemory>[] = [
     { title: "kind", text: ({ kind }) => (kind === "fact" ? "fact" : "message") },
-    { title: "of", text: placeOf, shrinkTo: 8 },
-    { title: "text", text: textOf, shrinkTo: 12 },
+    { title: "of", text: toItemName, shrinkTo: 8 },
+    { title: "text", text: toItemText, shrinkTo: 12 },
   ];
   return found.length === 0 ? ["nothing found"] : table(columns, found, screen);
 }
 
-const placeOf = (item: FoundMemory): string =>
+const toItemName = (item: FoundMemory): string =>
   item.kind === "fact" ? clean(item.fact.key) : `${item.episode.session} ${moment(item.episode.at)}`;
 
-const textOf = (item: FoundMemory): string =>
+const toItemText = (item: FoundMemory): string =>
   item.kind === "fact" ? inWords(item.fact.value) : clean(`${item.episode.role}: ${item.episode.text}`);

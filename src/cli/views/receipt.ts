@@ -1,7 +1,7 @@
 import { AgentId, type Micros, type RunResult, Usage } from "#kernel";
 import {
-  count,
-  counted,
+  formatCount,
+  formatCounted,
   duration,
   exactUsd,
   clean,
@@ -32,7 +32,7 @@ export function receiptLines(
     ...table(columns, rows, screen),
     "",
     `${paint("strong", "total")} ${exactUsd(result.costMicros)} · ${tokensText(result.usage)} · ` +
-      `${counted(rows.length, "agent")} · ${duration(root.end?.durationMs ?? screen.now - root.startedAt)}`,
+      `${formatCounted(rows.length, "agent")} · ${duration(root.end?.durationMs ?? screen.now - root.startedAt)}`,
   ];
   if (result.inDoubtMicros > 0)
     lines.push(...wrap(doubt(result.inDoubtMicros), width).map((line) => paint("waiting", line)));
@@ -73,9 +73,9 @@ const columns: readonly Column<TreeRow>[] = [
     text: ({ run }) => statusText(run.status).text,
     tone: ({ run }) => statusText(run.status).tone,
   },
-  { title: "calls", text: ({ run }) => count(run.own.calls), align: "right" },
-  { title: "in", text: ({ run }) => count(run.own.usage.input), align: "right" },
-  { title: "out", text: ({ run }) => count(run.own.usage.output), align: "right" },
+  { title: "calls", text: ({ run }) => formatCount(run.own.calls), align: "right" },
+  { title: "in", text: ({ run }) => formatCount(run.own.usage.input), align: "right" },
+  { title: "out", text: ({ run }) => formatCount(run.own.usage.output), align: "right" },
   { title: "own cost", text: ({ run }) => exactUsd(run.own.costMicros), align: "right" },
   {
     title: "took",
@@ -86,8 +86,8 @@ const columns: readonly Column<TreeRow>[] = [
 ];
 
 function tokensText(usage: Usage): string {
-  const cached = usage.cachedInput ? `, ${count(usage.cachedInput)} of them from the cache` : "";
-  return `${count(Usage.tokens(usage))} tokens${cached}`;
+  const cached = usage.cachedInput ? `, ${formatCount(usage.cachedInput)} of them from the cache` : "";
+  return `${formatCount(Usage.tokens(usage))} tokens${cached}`;
 }
 
 const doubt = (amount: Micros): string =>

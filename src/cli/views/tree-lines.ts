@@ -1,6 +1,6 @@
 import type { Micros, RunId } from "#kernel";
 import {
-  counted,
+  formatCounted,
   duration,
   usd,
   type AgentView,
@@ -10,7 +10,7 @@ import {
   statusWidth,
 } from "#view";
 import { bar } from "../text/bar.ts";
-import { cut, fit, widthOf } from "../text/width.ts";
+import { cutToWidth, fit, widthOf } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
 /** The known limits. */
@@ -30,14 +30,14 @@ export interface TreeRow {
 
 /** Returns all runs in the order in which they are drawn. */
 export function treeRows(root: AgentView): readonly TreeRow[] {
-  return [{ run: root, branches: "" }, ...below(root, "")];
+  return [{ run: root, branches: "" }, ...toChildRows(root, "")];
 }
 
-function* below({ children }: AgentView, indent: string): Generator<TreeRow, void> {
+function* toChildRows({ children }: AgentView, indent: string): Generator<TreeRow, void> {
   for (const [index, run] of children.entries()) {
     const isLast = index === children.length - 1;
     yield { run, branches: `${indent}${isLast ? "└ " : "├ "}` };
-    yield* below(run, `${indent}${isLast ? "  " : "│ "}`);
+    yield* toChildRows(run, `${indent}${isLast ? "  " : "│ "}`);
   }
 }
 
@@ -55,7 +55,7 @@ export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): Tre
   let name = 8;
   let money = 6;
   for (const { run, branches } of rows) {
-    name = Math.max(name, branches.length + widthOf(nameOf(run)));
+    name = Math.max(name, branches.length + widthOf(toRunName(run)));
     money = Math.max(money, moneyText(run, caps).length);
   }
   name = Math.min(name, Math.floor(width * 0.3));
@@ -80,9 +80,9 @@ export function treeLine(
   const { paint, now } = screen;
   const { text, tone } = statusText(run.status);
   const cap = capOf(run, caps);
-  const branch = cut(branches, layout.name);
+  const branch = cutToWidth(branches, layout.name);
   const cells = [
-    paint("faint", branch) + paint("strong", fit(nameOf(run), layout.name - branch.length)),
+    paint("faint", branch) + paint("strong", fit(toRunName(run), layout.name - branch.length)),
     "",
     paint(tone, fit(text, statusWidth)),
     fit(moneyText(run, caps), layout.money, "right"),
@@ -92,7 +92,7 @@ export function treeLine(
     cells.push(amounts ? bar(amounts, layout.bar, paint) : " ".repeat(layout.bar));
   }
   const toneOfRest = run.activity.kind === "approval" ? "waiting" : run.end ? "faint" : "plain";
-  cells.push("", paint(toneOfRest, cut(activityText(run, now), layout.rest)));
+  cells.push("", paint(toneOfRest, cutToWidth(activityText(run, now), layout.rest)));
   return cells.join(" ").trimEnd();
 }
 
@@ -107,9 +107,11 @@ export function treeHeadline(root: AgentView, caps: Caps, { width, paint, now }:
   const inDoubt = root.inDoubtMicros > 0 ? `, ${usd(root.inDoubtMicros)} in doubt` : "";
   const reserved = root.reservedMicros > 0 ? `, ${usd(root.reservedMicros)} reserved` : "";
   const people =
-    alive === 0 ? counted(all.length, "agent") : `${counted(all.length, "agent")}, ${alive} alive`;
+    alive === 0
+      ? formatCounted(all.length, "agent")
+      : `${formatCounted(all.length, "agent")}, ${alive} alive`;
   const rest = [`${money}${inDoubt}${reserved}`, people, duration(took)].join(" · ");
-  return `${paint(tone, text)} · ${cut(rest, width - widthOf(text) - 3)}`;
+  return `${paint(tone, text)} · ${cutToWidth(rest, width - widthOf(text) - 3)}`;
 }
 
 /** Its own limit; a root is also bound by its tree's. */
@@ -126,6 +128,6 @@ function moneyText(run: AgentView, caps: Caps): string {
 
 const unimportant = new Set(["normal"]);
 
-function nameOf({ agent, priority }: AgentView): string {
+function toRunName({ agent, priority }: AgentView): string {
   return unimportant.has(priority) ? agent : `${agent} (${priority})`;
 }

@@ -47,7 +47,7 @@ export type WatchOrder =
   | { readonly kind: "approve"; readonly record: ApprovalRecord };
 
 /** The result of a key press. */
-export interface Pressed {
+export interface KeyResult {
   readonly state: WatchState;
   readonly order: WatchOrder | null;
 }
@@ -63,15 +63,15 @@ export function press(
   state: WatchState,
   key: WatchKey,
   { root, pageRows }: { readonly root: AgentView | null; readonly pageRows: number },
-): Pressed {
+): KeyResult {
   const quiet = { ...state, note: null };
   if (key.name === "interrupt") return { state: quiet, order: { kind: "leave" } };
-  if (state.prompt) return answer(quiet, state.prompt, key);
+  if (state.prompt) return answerPrompt(quiet, state.prompt, key);
   // Escape does not leave: on a slow connection, escape sequences may arrive in pieces.
   if (key.input === "q") return { state: quiet, order: { kind: "leave" } };
   if (!root) return { state: quiet, order: null };
   const step = stepOf(key, pageRows);
-  if (step !== 0) return { state: moved(quiet, root, step), order: null };
+  if (step !== 0) return { state: moveSelection(quiet, root, step), order: null };
   const all = [...allAgents(root)];
   const run = all.find(({ runId }) => runId === state.selected) ?? root;
   return act(quiet, key.input, { run, all });
@@ -84,7 +84,7 @@ function stepOf({ input, name }: WatchKey, pageRows: number): number {
   return name === "pageDown" ? pageRows : 0;
 }
 
-function moved(state: WatchState, root: AgentView, step: number): WatchState {
+function moveSelection(state: WatchState, root: AgentView, step: number): WatchState {
   const rows = treeRows(root);
   const now = Math.max(
     0,
@@ -94,7 +94,7 @@ function moved(state: WatchState, root: AgentView, step: number): WatchState {
   return { ...state, selected: rows[next]?.run.runId ?? null, top: Math.max(0, state.top) };
 }
 
-function act(state: WatchState, input: string, choice: Choice): Pressed {
+function act(state: WatchState, input: string, choice: Choice): KeyResult {
   const { runId } = choice.run;
   switch (input) {
     case "p":
@@ -106,16 +106,16 @@ function act(state: WatchState, input: string, choice: Choice): Pressed {
     case "t":
       return { state: { ...state, prompt: { kind: "top-up", run: runId, text: "" } }, order: null };
     case "a":
-      return decide(state, "review", choice);
+      return decideSelected(state, "review", choice);
     case "d":
-      return decide(state, "deny", choice);
+      return decideSelected(state, "deny", choice);
     default:
       return { state, order: null };
   }
 }
 
 /** The question of the selected run; where it has none, the only one there is. */
-function decide(state: WatchState, kind: "review" | "deny", { run, all }: Choice): Pressed {
+function decideSelected(state: WatchState, kind: "review" | "deny", { run, all }: Choice): KeyResult {
   const asking = all.flatMap(({ activity }) => (activity.kind === "approval" ? [activity.id] : []));
   const own = run.activity.kind === "approval" ? run.activity.id : null;
   const approval = own ?? (asking.length === 1 ? asking[0] : undefined);
@@ -127,7 +127,7 @@ function decide(state: WatchState, kind: "review" | "deny", { run, all }: Choice
   return { state: { ...state, note }, order: null };
 }
 
-function answer(state: WatchState, prompt: Prompt, { input, name }: WatchKey): Pressed {
+function answerPrompt(state: WatchState, prompt: Prompt, { input, name }: WatchKey): KeyResult {
   const closed = { ...state, prompt: null };
   if (name === "escape") return { state: closed, order: null };
   if (prompt.kind === "cancel")

@@ -1,12 +1,12 @@
 import type { ApprovalRecord } from "#kernel";
 import { type AgentView, fromEvents, why } from "#view";
 import type { Speech } from "../live/speech.ts";
-import { cut } from "../text/width.ts";
+import { cutToWidth } from "../text/width.ts";
 import type { Screen } from "../views/screen.ts";
 import { approvalText } from "../views/approval-lines.ts";
-import { spoken } from "../views/spoken.ts";
+import { getLiveRow } from "../views/live-row.ts";
 import { type Caps, layOut, treeHeadline, treeLine, type TreeRow, treeRows } from "../views/tree-lines.ts";
-import { scrolled, type WatchState } from "./watch-state.ts";
+import { scrollTo, type WatchState } from "./watch-state.ts";
 
 /** A screen with a height. */
 export interface WatchScreen extends Screen {
@@ -24,7 +24,7 @@ export function rowsShown(height: number): number {
 const keys = "↑↓ select · p pause · r resume · t top up · a approve · d deny · c cancel · q leave";
 
 /** The watched tree and its state. */
-interface Watched {
+interface WatchedView {
   readonly root: AgentView | null;
   readonly caps: Caps;
   readonly speech: Speech;
@@ -32,20 +32,20 @@ interface Watched {
 
 /** The whole screen. Only the rows that show are drawn, however many there are. */
 export function watchLines(
-  { root, caps, speech }: Watched,
+  { root, caps, speech }: WatchedView,
   state: WatchState,
   screen: WatchScreen,
 ): readonly string[] {
   const { paint, width } = screen;
   if (state.prompt?.kind === "approve") return reviewLines(state.prompt.record, screen);
-  if (!root) return [paint("faint", "waiting for a worker …"), "", paint("faint", cut(keys, width))];
+  if (!root) return [paint("faint", "waiting for a worker …"), "", paint("faint", cutToWidth(keys, width))];
   const rows = treeRows(root);
   const selected = Math.max(
     0,
     rows.findIndex(({ run }) => run.runId === state.selected),
   );
   const shown = rowsShown(screen.height);
-  const top = scrolled(state.top, selected, { all: rows.length, shown });
+  const top = scrollTo(state.top, selected, { all: rows.length, shown });
   const visible = rows.slice(top, top + shown);
   const narrower = { ...screen, width: width - 2 };
   const layout = layOut(visible, caps, narrower.width);
@@ -71,10 +71,10 @@ export function fitsReview(record: ApprovalRecord, screen: WatchScreen): boolean
 /** A call before it is approved: all of it, or the command that shows all of it. */
 function reviewLines(record: ApprovalRecord, screen: WatchScreen): readonly string[] {
   const { paint, width, height } = screen;
-  const lines = approvalText(record, screen).map((line) => cut(line, width));
+  const lines = approvalText(record, screen).map((line) => cutToWidth(line, width));
   if (fitsReview(record, screen)) return [...lines, paint("waiting", `approve ${record.id}? y / n`)];
   const advice = `too long for this screen: leave with q, and approve ${record.id} on the command line`;
-  return [...lines.slice(0, height - 1), paint("bad", cut(advice, width))];
+  return [...lines.slice(0, height - 1), paint("bad", cutToWidth(advice, width))];
 }
 
 function rule(hidden: number, where: "above" | "below", { paint, width }: Screen): string {
@@ -87,15 +87,15 @@ function detail(row: TreeRow | undefined, speech: Speech, screen: Screen): reado
   const { paint, width, now } = screen;
   if (!row) return ["", ""];
   const { answer, details } = why(fromEvents(row.run), now);
-  const said = spoken(row.run, speech, width) ?? paint("faint", cut(details[0] ?? "", width));
-  return [cut(`${row.run.runId}  ${answer}`, width), said];
+  const said = getLiveRow(row.run, speech, width) ?? paint("faint", cutToWidth(details[0] ?? "", width));
+  return [cutToWidth(`${row.run.runId}  ${answer}`, width), said];
 }
 
 function footer({ prompt, note, isLost }: WatchState, { paint, width }: Screen): string {
   if (prompt?.kind === "cancel")
-    return paint("bad", cut(`cancel ${prompt.run} and everything below it? y / n`, width));
+    return paint("bad", cutToWidth(`cancel ${prompt.run} and everything below it? y / n`, width));
   if (prompt?.kind === "top-up")
-    return paint("waiting", cut(`top up ${prompt.run} by $${prompt.text}▏ (Enter, Esc)`, width));
-  if (isLost) return paint("waiting", cut("waiting for the server …", width));
-  return paint(note === null ? "faint" : "plain", cut(note ?? keys, width));
+    return paint("waiting", cutToWidth(`top up ${prompt.run} by $${prompt.text}▏ (Enter, Esc)`, width));
+  if (isLost) return paint("waiting", cutToWidth("waiting for the server …", width));
+  return paint(note === null ? "faint" : "plain", cutToWidth(note ?? keys, width));
 }

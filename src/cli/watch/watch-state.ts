@@ -21,7 +21,7 @@ export interface WatchState {
 export const atFirst: WatchState = { selected: null, top: 0, prompt: null, note: null, isLost: false };
 
 /** Moves the first row as little as possible so that the selected one is drawn. */
-export function scrolled(
+export function scrollTo(
   top: number,
   selected: number,
   rows: { readonly all: number; readonly shown: number },

@@ -7,7 +7,7 @@ import { CapReader, type CapSource } from "../client/cap-reader.ts";
 import type { ReeveClient } from "../client/reeve-client.ts";
 import { press, type WatchKey, type WatchOrder } from "./watch-keys.ts";
 import { fitsReview, type WatchScreen, rowsShown, watchLines } from "./watch-lines.ts";
-import { atFirst, scrolled, type WatchState } from "./watch-state.ts";
+import { atFirst, scrollTo, type WatchState } from "./watch-state.ts";
 import { treeRows } from "../views/tree-lines.ts";
 
 /** A watched tree: receives events and keys, returns screens. */
@@ -132,5 +132,5 @@ function topOf({ top, selected }: WatchState, root: AgentView, shown: number): n
     0,
     rows.findIndex(({ run }) => run.runId === selected),
   );
-  return scrolled(top, at, { all: rows.length, shown });
+  return scrollTo(top, at, { all: rows.length, shown });
 }

@@ -11,7 +11,7 @@ import {
   type SendOptions,
 } from "#kernel";
 import { copyJson, LruMap } from "#base";
-import type { Hop } from "./hop.ts";
+import type { Schedule } from "./schedule.ts";
 import type { LocalSinks } from "./local-sinks.ts";
 
 /** The effects of objects on runs and time. */
@@ -25,7 +25,7 @@ export interface ObjectWorld {
   later(delayMs: number, callback: () => void, bestEffort: boolean): void;
   now(): number;
   /** Defers a callback, as a network would. */
-  readonly hop: Hop;
+  readonly schedule: Schedule;
 }
 
 /** A call of an object. */
@@ -76,9 +76,9 @@ export class LocalObjects {
     call: ObjectCall,
     answer: (reply: Json) => void,
     fail: (error: unknown) => void,
-    hop = this.#world.hop,
+    schedule = this.#world.schedule,
   ): void {
-    this.callCopied({ ...call, argument: copyJson(call.argument) }, answer, fail, hop);
+    this.callCopied({ ...call, argument: copyJson(call.argument) }, answer, fail, schedule);
   }
 
   /** Calls an object with an argument that is already copied. */
@@ -86,9 +86,9 @@ export class LocalObjects {
     { to, method, argument }: ObjectCall,
     answer: (reply: Json) => void,
     fail: (error: unknown) => void,
-    hop: Hop,
+    schedule: Schedule,
   ): void {
-    hop(() => {
+    schedule(() => {
       let reply: Json;
       try {
         reply = this.#execute(to, method, argument);
@@ -106,7 +106,7 @@ export class LocalObjects {
   deliver(call: ObjectCall): void {
     const { to, argument } = call;
     if (this.#sinks.has(to.type)) this.#sinks.take({ ...to, argument: copyJson(argument) }, this.ask);
-    else this.call(call, ignore, (error) => warn(call, error));
+    else this.call(call, ignoreResult, (error) => warn(call, error));
   }
 
   /** Calls an object from another one, inside that one's call, so that nothing comes between. */
@@ -294,4 +294,4 @@ function warn({ to, method }: ObjectCall, error: unknown): void {
   process.emitWarning(`the message ${to.type}.${method} failed: ${message}`, { code, type: "ReeveMessage" });
 }
 
-const ignore = (): void => undefined;
+const ignoreResult = (): void => undefined;

@@ -27,11 +27,11 @@ import {
   type StepIo,
 } from "#kernel";
 import { backoffMs, copyJson } from "#base";
-import type { Hop } from "./hop.ts";
+import type { Schedule } from "./schedule.ts";
 import type { LocalObjects, ObjectCall } from "./local-objects.ts";
 
 /** The dependencies of a run. */
-export interface RunHost {
+export interface RunDeps {
   readonly clock: Clock;
   readonly objects: LocalObjects;
   /** Returns an id for an execution of a closure. */
@@ -39,9 +39,9 @@ export interface RunHost {
   /** Returns an epoch that is higher than all before, so a continuation is later than the execution it continues. */
   epoch(): Epoch;
   /** Defers a callback. */
-  readonly hop: Hop;
+  readonly schedule: Schedule;
   /** Defers a callback before a call of the run itself. */
-  readonly callHop: Hop;
+  readonly scheduleCall: Schedule;
 }
 
 /** Begins an operation, and calls `finish` when it has ended. */
@@ -100,14 +100,14 @@ interface Progress {
 }
 
 /**
- * One run in this process: a journal in memory, and executions over it. With `fuzz`, each execution is discarded as
+ * One run in this process: a journal in memory, and executions over it. With `replayEveryStep`, each execution is discarded as
  * soon as something new has happened, and the next one starts from the beginning. So code that cannot be replayed fails
  * early.
  */
 export class LocalRun {
   readonly #launch: RunLaunch;
-  readonly #host: RunHost;
-  readonly #fuzz: boolean;
+  readonly #host: RunDeps;
+  readonly #replayEveryStep: boolean;
   readonly #program: (primitives: ExecutionPrimitives) => Promise<void>;
   readonly #journal: Entry[] = [];
   /** Positions in the journal, in the order in which they were picked. */
@@ -130,12 +130,12 @@ export class LocalRun {
 
   constructor(
     launch: RunLaunch,
-    host: RunHost,
-    options: { readonly fuzz: boolean; readonly program: LocalRun["execute"] },
+    host: RunDeps,
+    options: { readonly replayEveryStep: boolean; readonly program: LocalRun["execute"] },
   ) {
     this.#launch = launch;
     this.#host = host;
-    this.#fuzz = options.fuzz;
+    this.#replayEveryStep = options.replayEveryStep;
     this.#program = options.program;
     this.#epoch = host.epoch();
   }
@@ -214,7 +214,7 @@ export class LocalRun {
   }
 
   #primitives(execution: number): ExecutionPrimitives {
-    const { clock, objects, hop, callHop } = this.#host;
+    const { clock, objects, schedule, scheduleCall } = this.#host;
     const progress: Progress = { execution, operations: [], picked: 0, diverged: null };
     const ask = (label: string, begin: Begin, argument: string | null = null): Operation =>
       this.#ask(progress, { label, argument }, begin);
@@ -255,10 +255,10 @@ export class LocalRun {
               call,
               (value) => finish({ ok: true, value }),
               (error) => finish(failure(error)),
-              callHop,
+              scheduleCall,
             ),
           // Durable engines compare arguments, too.
-          this.#fuzz ? JSON.stringify(argument) : null,
+          this.#replayEveryStep ? JSON.stringify(argument) : null,
         );
       },
       wake: (name) => ask(`wake ${name}`, this.#awaitWake(name)),
@@ -271,7 +271,7 @@ export class LocalRun {
         }),
       cancelled: () => ask("cancelled", this.#awaitWake(cancellation)),
       race: (open) => this.#race(open, progress),
-      flushMicrotasks: () => new Promise(hop),
+      flushMicrotasks: () => new Promise(schedule),
     };
   }
 
@@ -304,8 +304,8 @@ export class LocalRun {
   }
 
   #call(call: ObjectCall): Promise<Json> {
-    const { objects, callHop } = this.#host;
-    return new Promise((resolve, reject) => objects.call(call, resolve, reject, callHop));
+    const { objects, scheduleCall } = this.#host;
+    return new Promise((resolve, reject) => objects.call(call, resolve, reject, scheduleCall));
   }
 
   /** Begins a new operation. */
@@ -328,14 +328,14 @@ export class LocalRun {
       await new Promise<void>((resolve) => (this.#onNews = resolve));
       place = this.#takeFinished(open, progress);
     }
-    if (progress.execution !== this.#executions || this.#isClosed) return abandoned();
+    if (progress.execution !== this.#executions || this.#isClosed) return waitForever();
     if (isNew) this.#picks.push(place);
     const winner = progress.operations[place];
     if (!winner || !open.has(winner))
       throw new ReplayDivergenceError({ step: this.#journal[place]?.label ?? "nothing" });
-    if (isNew && this.#fuzz) {
+    if (isNew && this.#replayEveryStep) {
       this.start();
-      return abandoned();
+      return waitForever();
     }
     winner.outcome = winner.entry.outcome;
     winner.isFirst = !winner.entry.isGiven;
@@ -382,4 +382,4 @@ function success(value: Json): Outcome {
 const failure = (error: unknown): Outcome => ({ ok: false, error: Json.as(copyJson(encodeError(error))) });
 
 /** Returns the promise that a discarded execution waits for. */
-const abandoned = (): Promise<never> => new Promise(() => undefined);
+const waitForever = (): Promise<never> => new Promise(() => undefined);

@@ -1,6 +1,6 @@
 export type { GateLatency, Gauges } from "./operations/gauges.ts";
 export type { Log, LogRecord, LoggedError } from "./operations/log-record.ts";
-export type { MoveOptions, Moved } from "./operations/move-runs.ts";
+export type { MoveOptions, MoveResult } from "./operations/move-runs.ts";
 export type { RestateEngine } from "./restate-engine.ts";
 export type { RestateOptions } from "./restate-options.ts";
 export { restate } from "./restate.ts";

@@ -19,21 +19,21 @@ export interface RestateOptions {
   /** Maximum duration of a step. A longer one is aborted and executed again. Default: 24 hours. */
   readonly abortTimeoutMs?: number;
   /** Maximum wait for a server that does not answer. Default: 30 seconds. */
-  readonly patienceMs?: number;
+  readonly connectTimeoutMs?: number;
   /**
    * Maximum wait of an outside call for a worker, once the server has accepted it. Then it throws a NoAnswerError, and
    * the call is kept for the next worker. Default: 40 seconds.
    */
   readonly requestTimeoutMs?: number;
   /** Time for which the closures of a lost execution continue, in case it returns. Default: 1 minute. */
-  readonly keptMs?: number;
+  readonly stepRetentionMs?: number;
   /** Whether several workers of one program may share one port of this machine (not on macOS). Default: false. */
   readonly sharePort?: boolean;
   /**
    * Whether every execution is discarded after each operation and replayed, to find code that cannot be. Default:
    * false.
    */
-  readonly fuzz?: boolean;
+  readonly replayEveryStep?: boolean;
   /**
    * The build in this worker's address: a run stays with the build it began on. Default: a hash of the agents' names
    * and versions and of these options, so that compatible code continues the runs of its predecessor.
@@ -67,14 +67,20 @@ export interface RestateOptions {
 
 /** Checks all durations. @throws RangeError on an invalid one. */
 export function checkDurations(options: RestateOptions): void {
-  const { inactivityTimeoutMs, abortTimeoutMs, patienceMs, requestTimeoutMs, keptMs, drainOnSigtermMs } =
-    options;
+  const {
+    inactivityTimeoutMs,
+    abortTimeoutMs,
+    connectTimeoutMs,
+    requestTimeoutMs,
+    stepRetentionMs,
+    drainOnSigtermMs,
+  } = options;
   const durations = {
     inactivityTimeoutMs,
     abortTimeoutMs,
-    patienceMs,
+    connectTimeoutMs,
     requestTimeoutMs,
-    keptMs,
+    stepRetentionMs,
     drainOnSigtermMs,
   };
   for (const [name, duration = 0] of Object.entries(durations)) checkDuration(name, duration);

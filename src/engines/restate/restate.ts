@@ -7,23 +7,23 @@ import {
   type Json,
   type ObjectAddress,
   type ObjectDefinition,
-  type Obstacle,
+  type Blocker,
   type Sealing,
 } from "#kernel";
 import { contentObject, systemClock, withTimeout } from "#base";
 import { Admin } from "./client/admin.ts";
-import { type Build, buildOf, pathOf } from "./operations/build.ts";
+import { type Build, buildOf, toBuildPath } from "./operations/build.ts";
 import { ChangePoll } from "./client/change-poll.ts";
 import { checkServer } from "./operations/check-server.ts";
 import { type Gauges, Latency } from "./operations/gauges.ts";
 import { type HandlerSettings, retryPolicy } from "./hosting/handler-settings.ts";
 import { GroupedCalls } from "./client/grouped-calls.ts";
 import { Ingress } from "./client/ingress.ts";
-import { KeptSteps } from "./hosting/kept-steps.ts";
+import { InFlightSteps } from "./hosting/in-flight-steps.ts";
 import { type Log, logToStderr, sdkLog } from "./operations/log-record.ts";
-import { type MoveOptions, type Moved, countRuns, moveRuns } from "./operations/move-runs.ts";
+import { type MoveOptions, type MoveResult, countRuns, moveRuns } from "./operations/move-runs.ts";
 import { objectHost } from "./hosting/object-host.ts";
-import { findBlocked, objectObstacleOf, obstacleOf } from "./operations/obstacle.ts";
+import { findBlocked, getObjectBlocker, getBlocker } from "./operations/blocker.ts";
 import { OpenExecutions } from "./hosting/open-executions.ts";
 import { Probes } from "./operations/probes.ts";
 import { Readiness } from "./operations/readiness.ts";
@@ -55,7 +55,7 @@ class RestateWorker implements RestateEngine {
     forget: (partition) => this.#sealing().forget(partition),
   };
   readonly #ingress: Ingress;
-  readonly #kept: KeptSteps;
+  readonly #kept: InFlightSteps;
   readonly #executions = new OpenExecutions();
   readonly #gate = new Latency();
   readonly #readiness: Readiness;
@@ -69,7 +69,7 @@ class RestateWorker implements RestateEngine {
   #servingSince: number | null = null;
 
   constructor(options: RestateOptions) {
-    const { ingress, admin, patienceMs = 30_000, host = "127.0.0.1", identityKeys = [] } = options;
+    const { ingress, admin, connectTimeoutMs = 30_000, host = "127.0.0.1", identityKeys = [] } = options;
     if (!loopback.has(host) && identityKeys.length === 0)
       throw new TypeError(
         `host ${host} can be reached from other machines: set \`identityKeys\`, so that only your Restate server can call this worker`,
@@ -78,10 +78,10 @@ class RestateWorker implements RestateEngine {
     this.#options = options;
     this.#names = new ServiceNames(options.namespace ?? "reeve");
     const nodes = [ingress].flat();
-    this.#ingress = new Ingress({ urls: nodes, names: this.#names, seals: this.#seals, patienceMs });
+    this.#ingress = new Ingress({ urls: nodes, names: this.#names, seals: this.#seals, connectTimeoutMs });
     this.#admin = new Admin(admin);
     this.#readiness = new Readiness(nodes);
-    this.#kept = new KeptSteps({ keptMs: options.keptMs ?? 60_000 });
+    this.#kept = new InFlightSteps({ stepRetentionMs: options.stepRetentionMs ?? 60_000 });
     this.#log = options.log ?? logToStderr;
   }
 
@@ -106,8 +106,8 @@ class RestateWorker implements RestateEngine {
   async serve({ port }: { readonly port: number }): Promise<void> {
     if (this.#program === null) throw new TypeError("define the program before serving it");
     if (this.#servingSince !== null) throw new TypeError("this engine is already serving");
-    const { host = "127.0.0.1", url, probePort, admin, ingress, patienceMs = 30_000 } = this.#options;
-    const settings = settingsOf(this.#options);
+    const { host = "127.0.0.1", url, probePort, admin, ingress, connectTimeoutMs = 30_000 } = this.#options;
+    const settings = toHandlerSettings(this.#options);
     const { namespace = "reeve", build: named, sharePort = false } = this.#options;
     const build = buildOf(this.#program, { namespace, settings, build: named });
     const worker = this.#offer(this.#program, settings, build);
@@ -118,13 +118,13 @@ class RestateWorker implements RestateEngine {
         this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
       const heard = await worker.listen({ host, port, reusePort: sharePort });
       const uri = url === undefined ? heard : new URL(new URL(heard).pathname, url).href;
-      await checkServer({ admin, ingress: [ingress].flat(), patienceMs });
+      await checkServer({ admin, ingress: [ingress].flat(), connectTimeoutMs });
       await register(this.#admin, {
         uri,
         program: build.program,
         service: this.#names.run,
         sharesPort: sharePort || url !== undefined,
-        patienceMs,
+        connectTimeoutMs,
         log: this.#log,
       });
       this.#log({ level: "info", message: `serving ${uri}` });
@@ -152,7 +152,7 @@ class RestateWorker implements RestateEngine {
     await this.#drain(graceMs);
   }
 
-  moveRuns(options: MoveOptions): Promise<Moved> {
+  moveRuns(options: MoveOptions): Promise<MoveResult> {
     return moveRuns(this.#admin, this.#names, options);
   }
 
@@ -184,12 +184,12 @@ class RestateWorker implements RestateEngine {
     return this.#ingress.attach(execution, tree, signal);
   }
 
-  obstacle(execution: string): Promise<Obstacle | null> {
-    return obstacleOf(this.#admin, execution);
+  blocker(execution: string): Promise<Blocker | null> {
+    return getBlocker(this.#admin, execution);
   }
 
-  objectObstacle(object: ObjectAddress): Promise<Obstacle | null> {
-    return objectObstacleOf(this.#admin, this.#names, object);
+  objectBlocker(object: ObjectAddress): Promise<Blocker | null> {
+    return getObjectBlocker(this.#admin, this.#names, object);
   }
 
   findBlocked(): Promise<readonly BlockedExecution[]> {
@@ -238,7 +238,7 @@ class RestateWorker implements RestateEngine {
   }
 
   #subject() {
-    return { gauges: () => this.gauges(), obstacle: () => this.#readiness.obstacle() };
+    return { gauges: () => this.gauges(), blocker: () => this.#readiness.blocker() };
   }
 
   #offer(program: EngineProgram, settings: HandlerSettings, build: Build): Worker {
@@ -250,7 +250,7 @@ class RestateWorker implements RestateEngine {
       call: (...call) => this.#gate.of(() => grouped.call(...call)),
       isRepeatable: (call) => grouped.isRepeatable(call),
     };
-    const fuzz = this.#options.fuzz ? new ReplayFuzz() : null;
+    const fuzz = this.#options.replayEveryStep ? new ReplayFuzz() : null;
     const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
     const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);
     return new Worker({
@@ -275,7 +275,7 @@ class RestateWorker implements RestateEngine {
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),
       log: this.#log,
       identityKeys: this.#options.identityKeys ?? [],
-      path: pathOf(build.name),
+      path: toBuildPath(build.name),
     });
   }
 }
@@ -285,7 +285,7 @@ function withContent(objects: readonly ObjectDefinition[]): readonly ObjectDefin
   return objects.some(({ type }) => type === contentObject.type) ? objects : [...objects, contentObject];
 }
 
-function settingsOf({ inactivityTimeoutMs, abortTimeoutMs }: RestateOptions): HandlerSettings {
+function toHandlerSettings({ inactivityTimeoutMs, abortTimeoutMs }: RestateOptions): HandlerSettings {
   return {
     retryPolicy,
     inactivityTimeout: inactivityTimeoutMs ?? 60_000,

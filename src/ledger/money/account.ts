@@ -12,7 +12,7 @@ import {
   Usage,
 } from "#kernel";
 import { Amounts } from "./amounts.ts";
-import type { Ask } from "./ask.ts";
+import type { ReservationRequest } from "./reservation-request.ts";
 
 /**
  * The money of a run or a tree. Spend = settled + reserved + in doubt. It exceeds no limit, except by reported usage.
@@ -63,7 +63,7 @@ export interface Attempt {
 /** A model call that waits for money, in the queue of its tree. */
 export interface WaitingCall {
   readonly step: StepId;
-  readonly ask: Ask;
+  readonly ask: ReservationRequest;
   /** Start of the wait. */
   readonly since: number;
   /** The limit that refused the call last, as it was then. */
@@ -110,7 +110,7 @@ export interface Doubt {
 }
 
 /** The real usage and cost of a call. */
-export interface Real {
+export interface ActualCost {
   readonly usage: Usage;
   readonly amounts: Amounts;
 }
@@ -164,7 +164,7 @@ export const Account = {
     }),
   /** Books a call that has ended. */
   settle:
-    (ceiling: Amounts, real: Real): Booking =>
+    (ceiling: Amounts, real: ActualCost): Booking =>
     (account) =>
       markExceeded({
         ...account,
@@ -175,7 +175,7 @@ export const Account = {
       }),
   /** Books the real cost of a call that was in doubt. */
   clear:
-    (ceiling: Amounts, real: Real): Booking =>
+    (ceiling: Amounts, real: ActualCost): Booking =>
     (account) =>
       markExceeded({
         ...account,

@@ -18,15 +18,15 @@ import { type AttemptId, type RunId, StepId } from "#kernel";
 import { Account, type Attempt, type OpenStep } from "./account.ts";
 import { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
-import type { Ask } from "./ask.ts";
+import type { ReservationRequest } from "./reservation-request.ts";
 import { enterCallLine, leaveCallLine } from "./call-line.ts";
-import type { Begin, Decided, Gate } from "../command.ts";
+import type { Begin, DecisionResult, Gate } from "../command.ts";
 import { Draft } from "../draft.ts";
 import { passFence } from "../slots/fence.ts";
-import { ceilingOf, type Fit } from "./fit.ts";
-import { hold } from "../slots/hold.ts";
+import { ceilingOf, type Grant } from "./fit.ts";
+import { holdSubtree } from "../slots/hold.ts";
 import { chargeLease, currentLease } from "./lease.ts";
-import { path } from "../slots/lineage.ts";
+import { path } from "../slots/ancestry.ts";
 import { lose } from "./lose.ts";
 import { exceededLimit, reservation } from "./reserve.ts";
 import type { LedgerState } from "../state.ts";
@@ -34,27 +34,27 @@ import type { LedgerState } from "../state.ts";
 const mostLost = 3;
 
 /** Decides at the gate: nothing begins without a grant. A repeated request for an open attempt gets the same grant. */
-export function begin(state: LedgerState, command: Begin): Decided<Gate> {
+export function begin(state: LedgerState, command: Begin): DecisionResult<Gate> {
   const draft = new Draft(state);
-  const gate = refuse(draft, command) ?? enter(draft, command);
+  const gate = refuseBegin(draft, command) ?? enter(draft, command);
   if (gate.kind !== "needs-block") return draft.decided(gate);
   // The tree asks again once the tenant has lent. Until then, only the fence of the execution is kept.
   const fenced = new Draft(state);
-  refuse(fenced, command);
+  refuseBegin(fenced, command);
   return fenced.decided(gate);
 }
 
 /** Returns the refusal of an execution that may begin nothing, independent of the budget. Null: it may. */
-function refuse(draft: Draft, { run, epoch, at }: Begin): Gate | null {
+function refuseBegin(draft: Draft, { run, epoch, at }: Begin): Gate | null {
   const slot = draft.slots.get(run);
-  if (!slot) return refused("ended");
-  if (slot.cancelled !== null) return refused("cancelled", slot.cancelled);
-  if (slot.deadline !== null && at > slot.deadline) return refused("deadline");
+  if (!slot) return createRefusal("ended");
+  if (slot.cancelled !== null) return createRefusal("cancelled", slot.cancelled);
+  if (slot.deadline !== null && at > slot.deadline) return createRefusal("deadline");
   const fence = passFence(slot.fence, epoch);
-  if (!fence) return refused("superseded");
+  if (!fence) return createRefusal("superseded");
   if (fence !== slot.fence) draft.slots.patch(run, { fence });
   const isAtWork = slot.phase === "running" || slot.phase === "waiting";
-  return isAtWork && !slot.held ? null : refused("paused");
+  return isAtWork && !slot.held ? null : createRefusal("paused");
 }
 
 function enter(draft: Draft, command: Begin): Gate {
@@ -62,9 +62,9 @@ function enter(draft: Draft, command: Begin): Gate {
   draft.slots.patch(run, { phase: "running", waitsForRuns: false });
   const { attempts } = draft.accounts.need(run);
   const same = attempts.find(({ id }) => id === attempt);
-  if (same) return granted(draft, command, same);
+  if (same) return createGrant(draft, command, same);
   const unused = attempts.find((other) => other.step === step && other.isUnused);
-  if (unused && covers(unused, ask)) return take(draft, command, unused);
+  if (unused && covers(unused, ask)) return takeUnused(draft, command, unused);
   if (unused) lose(draft, run, unused.id);
   const earlier = attempts.find((other) => other.step === step && other !== unused);
   if (earlier) {
@@ -73,8 +73,8 @@ function enter(draft: Draft, command: Begin): Gate {
     if (kind === "tool" && !mayFollow) return { kind: "earlier-attempt-open", attempt: id };
     if (loseAgain(draft, command, id) >= mostLost) {
       forgive(draft, command);
-      hold(draft, run, at);
-      return refused("paused", `${mostLost} attempts of ${step} were lost`);
+      holdSubtree(draft, run, at);
+      return createRefusal("paused", `${mostLost} attempts of ${step} were lost`);
     }
   }
   if (ask !== null) return openModel(draft, command, ask);
@@ -82,10 +82,10 @@ function enter(draft: Draft, command: Begin): Gate {
   if (exceeded) return { kind: "denied", reason: "exceeded", ...exceeded };
   const opened = tool(command);
   openAttempt(draft, run, opened);
-  return granted(draft, command, opened);
+  return createGrant(draft, command, opened);
 }
 
-function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
+function openModel(draft: Draft, command: Begin, ask: ReservationRequest): Gate {
   const { run, step, at, timeoutMs = 0 } = command;
   const fit = reservation(draft, command, ask);
   if (fit.kind === "needs-block") return fit;
@@ -99,14 +99,18 @@ function openModel(draft: Draft, command: Begin, ask: Ask): Gate {
   }
   leaveCallLine(draft, run, step);
   if (fit.kind === "denied") return fit;
-  return granted(draft, command, openReserved(draft, { ...command, dueAt: at + timeoutMs }, { ask, fit }));
+  return createGrant(
+    draft,
+    command,
+    openReserved(draft, { ...command, dueAt: at + timeoutMs }, { ask, fit }),
+  );
 }
 
 /** Books a call that fits. */
 export function openReserved(
   draft: Draft,
   command: Pick<Begin, "run" | "step" | "attempt" | "at"> & Pick<Attempt, "dueAt" | "isUnused">,
-  { ask, fit }: { readonly ask: Ask; readonly fit: Fit },
+  { ask, fit }: { readonly ask: ReservationRequest; readonly fit: Grant },
 ): Attempt {
   const { ceiling, outputTokens, shrunk } = fit;
   const { run, step, at, dueAt, isUnused } = command;
@@ -148,7 +152,7 @@ function noteDue(draft: Draft, dueAt: number): void {
 }
 
 /** Whether a reservation covers a call. A repeated call may have another prompt. */
-function covers({ outputTokens, ceiling, price }: Attempt, ask: Ask | null): boolean {
+function covers({ outputTokens, ceiling, price }: Attempt, ask: ReservationRequest | null): boolean {
   if (!ask || outputTokens > ask.outputTokens) return false;
   const needed = ceilingOf({ ...ask, price }, outputTokens);
   const isSamePrice = JSON.stringify(ask.price) === JSON.stringify(price);
@@ -156,13 +160,13 @@ function covers({ outputTokens, ceiling, price }: Attempt, ask: Ask | null): boo
 }
 
 /** Begins a call that waited, with the money reserved for it. */
-function take(draft: Draft, command: Begin, unused: Attempt): Gate {
+function takeUnused(draft: Draft, command: Begin, unused: Attempt): Gate {
   const { run, attempt: id, at, timeoutMs = 0 } = command;
   const { isUnused: _isUnused, ...reserved } = unused;
   const taken: Attempt = { ...reserved, id, openedAt: at, dueAt: at + timeoutMs };
   const { attempts } = draft.accounts.need(run);
   draft.accounts.patch(run, { attempts: attempts.map((other) => (other === unused ? taken : other)) });
-  return granted(draft, command, taken);
+  return createGrant(draft, command, taken);
 }
 
 /** Releases reservations for other calls of the same step that have not begun. */
@@ -179,7 +183,7 @@ function tool({ step, attempt: id, at }: Begin): Attempt {
 
 function openAttempt(draft: Draft, run: RunId, opened: Attempt): void {
   const { attempts, steps } = draft.accounts.need(run);
-  const counted = count(steps, opened.step, ({ begun }) => ({ begun: begun + 1 }));
+  const counted = countStep(steps, opened.step, ({ begun }) => ({ begun: begun + 1 }));
   draft.accounts.patch(run, { attempts: [...attempts, opened], steps: counted });
 }
 
@@ -190,19 +194,19 @@ export function loseAgain(
   attempt: AttemptId,
 ): number {
   lose(draft, run, attempt);
-  const steps = count(draft.accounts.need(run).steps, step, ({ lost }) => ({ lost: lost + 1 }));
+  const steps = countStep(draft.accounts.need(run).steps, step, ({ lost }) => ({ lost: lost + 1 }));
   draft.accounts.patch(run, { steps });
   return steps.find((open) => open.step === step)?.lost ?? 0;
 }
 
 /** Resets the lost attempts of a step, because resuming the run means to retry it. */
 function forgive(draft: Draft, { run, step }: Begin): void {
-  const steps = count(draft.accounts.need(run).steps, step, () => ({ lost: 0 }));
+  const steps = countStep(draft.accounts.need(run).steps, step, () => ({ lost: 0 }));
   draft.accounts.patch(run, { steps });
 }
 
 /** Changes the figures of one step, which is open from now on. */
-function count(
+function countStep(
   steps: readonly OpenStep[],
   step: StepId,
   change: (open: OpenStep) => Partial<OpenStep>,
@@ -213,12 +217,12 @@ function count(
   return index === -1 ? [...steps, changed] : steps.with(index, changed);
 }
 
-function granted(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {
+function createGrant(draft: Draft, { run }: Begin, { step, ceiling, outputTokens, shrunk }: Attempt): Gate {
   const attempts = draft.accounts.need(run).steps.find((open) => open.step === step)?.begun ?? 1;
   return { kind: "granted", outputTokens, ceiling, shrunk, attempts };
 }
 
-function refused(
+function createRefusal(
   why: Extract<Gate, { readonly kind: "refused" }>["why"],
   reason: string | null = null,
 ): Gate {

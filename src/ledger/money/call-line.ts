@@ -4,8 +4,8 @@ import type { Begin } from "../command.ts";
 import type { Draft } from "../draft.ts";
 import { isLate } from "../slots/headcount.ts";
 import { enterLine, inOrder, leaveLine } from "../slots/line.ts";
-import { path } from "../slots/lineage.ts";
-import { byRank } from "../slots/rank.ts";
+import { path } from "../slots/ancestry.ts";
+import { byRank } from "../slots/queue-order.ts";
 import type { QueuedCall, Slot } from "../state.ts";
 
 /*

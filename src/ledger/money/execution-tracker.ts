@@ -25,13 +25,13 @@ export class ExecutionTracker {
 
   /** Books usage after the fact. @throws BudgetExhaustedError if it is over a limit: too late by one call. */
   consume(used: Consumption): void {
-    this.#account = charged(this.#account, used);
+    this.#account = chargeAccount(this.#account, used);
     check(this.#account, this.#account);
   }
 
   /** Books the maximum of a call before it is made. @throws BudgetExhaustedError with nothing booked. */
   reserve(most: Consumption): Reservation {
-    this.#account = check(charged(this.#account, most), this.#account);
+    this.#account = check(chargeAccount(this.#account, most), this.#account);
     const reservation = { ceiling: amounts(most) };
     this.#open.add(reservation);
     return reservation;
@@ -45,7 +45,7 @@ export class ExecutionTracker {
   }
 }
 
-function charged(account: RunAccount, more: Consumption): RunAccount {
+function chargeAccount(account: RunAccount, more: Consumption): RunAccount {
   if (!isSane(more))
     throw new RangeError(
       `invalid consumption: tokens, costMicros and turns must be integers >= 0, got ${JSON.stringify(more)}`,

@@ -1,11 +1,11 @@
 import { type CallDenialReason, type LimitAccount, type LimitMet, Price, type RunId } from "#kernel";
 import type { Account, RunAccount } from "./account.ts";
 import type { Amounts } from "./amounts.ts";
-import type { Ask } from "./ask.ts";
+import type { ReservationRequest } from "./reservation-request.ts";
 import type { Gate } from "../command.ts";
 
 /** A grant: the ceiling of a call and its maximum output. */
-export interface Fit {
+export interface Grant {
   readonly kind: "fits";
   readonly outputTokens: number;
   readonly ceiling: Amounts;
@@ -51,8 +51,12 @@ export interface CapOwner {
  * Finds the largest output that fits every limit. `refusing` are further limits that may refuse the call. @throws
  * RangeError for an invalid request.
  */
-export function fit(ask: Ask, caps: readonly Cap[], refusing: readonly Cap[] = []): Fit | Denial {
-  validate(ask);
+export function fit(
+  ask: ReservationRequest,
+  caps: readonly Cap[],
+  refusing: readonly Cap[] = [],
+): Grant | Denial {
+  validateRequest(ask);
   const isUnpriced = ask.price === null && ask.unpriced === "refuse";
   const least = ceilingOf(ask, Math.min(ask.minOutputTokens, ask.outputTokens));
   const all = refusing.length === 0 ? caps : [...caps, ...refusing];
@@ -156,13 +160,13 @@ export function room(caps: readonly Cap[], dimension: Dimension): number {
 }
 
 /** Returns the maximum amounts of a call with this output. */
-export function ceilingOf({ inputTokens, price }: Ask, output: number): Amounts {
+export function ceilingOf({ inputTokens, price }: ReservationRequest, output: number): Amounts {
   const cost = price === null ? 0 : Price.ceiling(price, { input: inputTokens, output });
   return { tokens: inputTokens + output, costMicros: cost };
 }
 
 /** Returns the maximum output for this money, at most the requested output. */
-function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): number {
+function outputFor({ inputTokens, outputTokens, price }: ReservationRequest, money: number): number {
   if (price === null || money === Infinity) return outputTokens;
   const rates = Price.dearest(price, inputTokens);
   if (rates.output === 0) return outputTokens;
@@ -174,12 +178,12 @@ function outputFor({ inputTokens, outputTokens, price }: Ask, money: number): nu
 }
 
 /** @throws RangeError unless token counts are integers >= 0 and the price is valid. */
-function validate({ inputTokens, outputTokens, minOutputTokens, price }: Ask): void {
+function validateRequest({ inputTokens, outputTokens, minOutputTokens, price }: ReservationRequest): void {
   for (const [name, count] of Object.entries({ inputTokens, outputTokens, minOutputTokens }))
-    if (!isCount(count))
+    if (!isTokenCount(count))
       throw new RangeError(`invalid reservation: ${name} must be a non-negative integer, got ${count}`);
   const fault = price === null ? null : Price.fault(price);
   if (fault !== null) throw new RangeError(`invalid reservation: the price is not valid: ${fault}`);
 }
 
-const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
+const isTokenCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;

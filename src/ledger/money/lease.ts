@@ -1,9 +1,9 @@
 import type { LimitMet } from "#kernel";
 import { Amounts } from "./amounts.ts";
-import type { Closed, Decided } from "../command.ts";
+import type { ClosedLease, DecisionResult } from "../command.ts";
 import { Draft } from "../draft.ts";
 import type { Block, LedgerState } from "../state.ts";
-import { type Lent, noLimits } from "./tenant.ts";
+import { type LeaseGrant, noLimits } from "./tenant.ts";
 
 /** The lease of a tree with a tenant before it has borrowed. The tree requests one before its next model call. */
 export const noLease: Block = Object.freeze({
@@ -16,15 +16,15 @@ export const noLease: Block = Object.freeze({
 });
 
 /** Adds a grant of the tenant to the lease, or replaces the lease. */
-export function lend(state: LedgerState, lease: Lent): Decided<null> {
+export function grantQuota(state: LedgerState, lease: LeaseGrant): DecisionResult<null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
   if (!block) return draft.decided(null);
   const { leasedAt, until, limits } = lease;
   const next = lease.adds
     ? {
-        tokens: raise(lease.tokens, block.tokens ?? block.used.tokens),
-        costMicros: raise(lease.costMicros, block.costMicros ?? block.used.costMicros),
+        tokens: raiseCap(lease.tokens, block.tokens ?? block.used.tokens),
+        costMicros: raiseCap(lease.costMicros, block.costMicros ?? block.used.costMicros),
         used: block.used,
       }
     : { tokens: lease.tokens, costMicros: lease.costMicros, used: Amounts.none };
@@ -33,7 +33,7 @@ export function lend(state: LedgerState, lease: Lent): Decided<null> {
 }
 
 /** Closes the lease of the tree. The decision holds the used part. Null: there is no lease, or it is not counted. */
-export function giveBack(state: LedgerState): Decided<Closed | null> {
+export function returnQuota(state: LedgerState): DecisionResult<ClosedLease | null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
   if (!block || block.leasedAt === 0) return draft.decided(null);
@@ -43,7 +43,7 @@ export function giveBack(state: LedgerState): Decided<Closed | null> {
 }
 
 /** Returns the unused part of the lease. The tree keeps the rest for calls in flight. */
-export function shrink(state: LedgerState): Decided<Closed | null> {
+export function shrink(state: LedgerState): DecisionResult<ClosedLease | null> {
   const draft = new Draft(state);
   const { block } = draft.tree;
   if (!block || block.leasedAt === 0) return draft.decided(null);
@@ -86,4 +86,4 @@ export function chargeLease(draft: Draft, leasedAt: number | undefined, more: Am
     draft.effects.push({ kind: "correct", leasedAt, ...more });
 }
 
-const raise = (by: number | null, from: number): number | null => (by === null ? null : from + by);
+const raiseCap = (by: number | null, from: number): number | null => (by === null ? null : from + by);

@@ -4,7 +4,7 @@ import { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
 import type { Draft } from "../draft.ts";
 import { chargeLease } from "./lease.ts";
-import { path } from "../slots/lineage.ts";
+import { path } from "../slots/ancestry.ts";
 
 /**
  * Closes an open attempt whose outcome is unknown. A model call stays booked at its ceiling, unless it was never made.

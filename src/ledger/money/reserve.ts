@@ -1,6 +1,6 @@
 import { type LimitMet, type RunId, StepId } from "#kernel";
 import { Amounts } from "./amounts.ts";
-import type { Ask } from "./ask.ts";
+import type { ReservationRequest } from "./reservation-request.ts";
 import { findAhead } from "./call-line.ts";
 import type { Begin, Gate } from "../command.ts";
 import { leaseLimit } from "./lease.ts";
@@ -16,18 +16,18 @@ import {
   type Cap,
   type CapOwner,
   type Denial,
-  type Fit,
+  type Grant,
 } from "./fit.ts";
-import { path } from "../slots/lineage.ts";
+import { path } from "../slots/ancestry.ts";
 
 /** The decision that a call waits at a limit. */
-type Waiting = Extract<Gate, { readonly kind: "waits" }>;
+type WaitingGate = Extract<Gate, { readonly kind: "waits" }>;
 
 /** A grant, or the reason why a call may not begin. */
-export type Reservation = Fit | Waiting | Extract<Gate, { readonly kind: "denied" | "needs-block" }>;
+export type Reservation = Grant | WaitingGate | Extract<Gate, { readonly kind: "denied" | "needs-block" }>;
 
 /** The fields of a command that a reservation depends on. */
-export interface Reserving extends Pick<Begin, "run" | "step" | "blockIsFinal" | "waitsSince" | "at"> {
+export interface ReserveCommand extends Pick<Begin, "run" | "step" | "blockIsFinal" | "waitsSince" | "at"> {
   /** Whether no waiting call has precedence. Default: false. */
   readonly isNext?: boolean;
 }
@@ -36,15 +36,15 @@ export interface Reserving extends Pick<Begin, "run" | "step" | "blockIsFinal" |
  * Finds the largest output that fits every limit on the path. Changes nothing. A call that may wait does so while a
  * call in flight could free more output, and behind calls that wait already. @throws RangeError for an invalid request.
  */
-export function reservation(draft: Draft, command: Reserving, ask: Ask): Reservation {
+export function reservation(draft: Draft, command: ReserveCommand, ask: ReservationRequest): Reservation {
   const accounts = accountCaps(draft, command, ask);
   const isLeaseOver = needsLease(draft, command);
   const block = isLeaseOver ? none : blockCaps(draft, command);
   const caps = command.blockIsFinal ? [...accounts, ...block] : accounts;
-  const fitting = fit(ask, caps, refusing(ask, block));
-  const obstacle =
+  const fitting = fit(ask, caps, findRefusingCaps(ask, block));
+  const blocker =
     command.waitsSince === undefined ? null : findObstacle(draft, command, { ask, caps, fitting });
-  if (obstacle) return obstacle;
+  if (blocker) return blocker;
   if (fitting.kind === "denied" || command.blockIsFinal) return fitting;
   if (isLeaseOver) return { kind: "needs-block", ...fitting.ceiling };
   const tokens = Math.max(0, fitting.ceiling.tokens - room(block, "tokens"));
@@ -53,7 +53,10 @@ export function reservation(draft: Draft, command: Reserving, ask: Ask): Reserva
 }
 
 /** Returns the lease limits that refuse a call regardless of further loans: one without a bound, or without a price. */
-function refusing({ price, unpriced, unbounded }: Ask, block: readonly Cap[]): readonly Cap[] {
+function findRefusingCaps(
+  { price, unpriced, unbounded }: ReservationRequest,
+  block: readonly Cap[],
+): readonly Cap[] {
   if (unbounded) return block;
   const isUnpriced = price === null && unpriced === "refuse";
   return isUnpriced ? block.filter(({ dimension }) => dimension === "cost") : none;
@@ -62,15 +65,15 @@ function refusing({ price, unpriced, unbounded }: Ask, block: readonly Cap[]): r
 /** Returns the limit that a call has to wait at. Null if it need not wait. */
 function findObstacle(
   draft: Draft,
-  command: Reserving,
+  command: ReserveCommand,
   {
     ask,
     caps,
     fitting,
-  }: { readonly ask: Ask; readonly caps: readonly Cap[]; readonly fitting: Fit | Denial },
-): Waiting | null {
+  }: { readonly ask: ReservationRequest; readonly caps: readonly Cap[]; readonly fitting: Grant | Denial },
+): WaitingGate | null {
   const since = command.waitsSince ?? command.at;
-  const waits = (cap: Cap | undefined, needsTopUp: boolean): Waiting | null =>
+  const waits = (cap: Cap | undefined, needsTopUp: boolean): WaitingGate | null =>
     cap ? { kind: "waits", since, needsTopUp, again: false, inFlight: cap.inFlight, ...cap.met } : null;
   if (fitting.kind === "denied" && !isShort(fitting)) return null;
   if (fitting.kind === "fits" && fitting.shrunk === null) {
@@ -112,7 +115,11 @@ export function exceededLimit(draft: Draft, run: RunId): LimitMet | null {
 }
 
 /** Returns the limits of the run, its ancestors and the tree. A landing call may use the landing slices of its run. */
-function accountCaps(draft: Draft, command: Reserving, { landing, uncounted }: Ask): readonly Cap[] {
+function accountCaps(
+  draft: Draft,
+  command: ReserveCommand,
+  { landing, uncounted }: ReservationRequest,
+): readonly Cap[] {
   const { run, step } = command;
   const own = draft.accounts.need(run);
   const caps = pathCaps(draft, run, { fixed: reservedInStep(draft, command), landing });
@@ -126,7 +133,7 @@ function accountCaps(draft: Draft, command: Reserving, { landing, uncounted }: A
 function pathCaps(
   { slots, accounts, tree }: Draft,
   run: RunId,
-  { fixed, landing }: Pick<CapOwner, "fixed"> & Pick<Ask, "landing">,
+  { fixed, landing }: Pick<CapOwner, "fixed"> & Pick<ReservationRequest, "landing">,
 ): Cap[] {
   const caps: Cap[] = [];
   for (const owner of path(slots, run).toReversed()) {
@@ -141,18 +148,18 @@ function pathCaps(
 }
 
 /** Returns the reservations of calls of the same step. They are not settled before this call. */
-function reservedInStep(draft: Draft, { run, step }: Reserving): Amounts {
+function reservedInStep(draft: Draft, { run, step }: ReserveCommand): Amounts {
   const outer = StepId.outer(step);
   const own = draft.accounts.need(run).attempts.filter((open) => StepId.outer(open.step) === outer);
   return own.reduce<Amounts>((sum, { ceiling }) => Amounts.add(sum, ceiling), Amounts.none);
 }
 
 /** Whether the tree's lease has ended. The tenant then decides what limits the tree. */
-const needsLease = ({ tree: { block } }: Draft, { blockIsFinal, at }: Reserving): boolean =>
+const needsLease = ({ tree: { block } }: Draft, { blockIsFinal, at }: ReserveCommand): boolean =>
   block !== null && !blockIsFinal && at >= block.until;
 
 /** Returns the limits of the tree's lease. No landing slice is reserved in it. */
-function blockCaps(draft: Draft, command: Reserving): readonly Cap[] {
+function blockCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
   const { account, block } = draft.tree;
   if (block === null) return none;
   const { used } = block;

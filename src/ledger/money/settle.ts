@@ -1,11 +1,11 @@
 import { type Price, type RunId, type StepId, Usage } from "#kernel";
-import { Account, type Attempt, type Doubt, type Real } from "./account.ts";
+import { Account, type Attempt, type Doubt, type ActualCost } from "./account.ts";
 import { Amounts } from "./amounts.ts";
 import { book } from "./book.ts";
-import type { Booked, Decided, Reconcile, Reconciled, Settle } from "../command.ts";
+import type { BookedAmounts, DecisionResult, Reconcile, ReconciledAmounts, Settle } from "../command.ts";
 import { Draft } from "../draft.ts";
 import { chargeLease } from "./lease.ts";
-import { path } from "../slots/lineage.ts";
+import { path } from "../slots/ancestry.ts";
 import { lose } from "./lose.ts";
 import type { LedgerState } from "../state.ts";
 
@@ -14,28 +14,28 @@ import type { LedgerState } from "../state.ts";
  * because the journal names it after all. The step has its result, even if the usage is unknown. Null if nothing was
  * booked.
  */
-export function settle(state: LedgerState, command: Settle): Decided<Booked | null> {
+export function settle(state: LedgerState, command: Settle): DecisionResult<BookedAmounts | null> {
   const draft = new Draft(state);
   const { run, attempt, usage } = command;
   const open = draft.accounts.get(run)?.attempts.find(({ id }) => id === attempt);
   const doubt = draft.doubts.get(attempt);
   if (open) {
-    const booked = close(draft, command, open);
+    const booked = closeAttempt(draft, command, open);
     if (!command.again) closeStep(draft, run, open.step);
     return draft.decided(booked);
   }
   if (doubt?.run !== run) return draft.decided(null);
-  const booked = isCredible(usage, doubt) ? clear(draft, { attempt, usage }, doubt) : null;
+  const booked = isCredible(usage, doubt) ? clearDoubt(draft, { attempt, usage }, doubt) : null;
   if (draft.slots.get(run) && !command.again) closeStep(draft, run, doubt.step);
   return draft.decided(booked);
 }
 
 /** Books the real cost of a lost attempt. Null if it is not in doubt, or if the figures cannot be booked. */
-export function reconcile(state: LedgerState, command: Reconcile): Decided<Reconciled | null> {
+export function reconcile(state: LedgerState, command: Reconcile): DecisionResult<ReconciledAmounts | null> {
   const draft = new Draft(state);
   const doubt = draft.doubts.get(command.attempt);
   if (!doubt || !Usage.isSane(command.usage)) return draft.decided(null);
-  return draft.decided({ ...clear(draft, command, doubt), run: doubt.run });
+  return draft.decided({ ...clearDoubt(draft, command, doubt), run: doubt.run });
 }
 
 /** Whether reported usage is plausible. More than ten times the ceiling is an error of the report. */
@@ -43,7 +43,7 @@ export function isCredible(usage: Usage | null, { ceiling }: { readonly ceiling:
   return usage !== null && Usage.isSane(usage) && Usage.tokens(usage) <= 10 * ceiling.tokens + 10_000;
 }
 
-function close(draft: Draft, { run, usage }: Settle, open: Attempt): Booked | null {
+function closeAttempt(draft: Draft, { run, usage }: Settle, open: Attempt): BookedAmounts | null {
   if (open.kind === "tool" || !isCredible(usage, open)) {
     lose(draft, run, open.id);
     return open.kind === "tool" ? null : { ...open.ceiling, inDoubt: true };
@@ -57,7 +57,7 @@ function close(draft: Draft, { run, usage }: Settle, open: Attempt): Booked | nu
 }
 
 /** Clears a doubt. An ended run on the path took its account along; the accounts of its ancestors carry its spend. */
-function clear(draft: Draft, { attempt, usage }: Reconcile, doubt: Doubt): Booked {
+function clearDoubt(draft: Draft, { attempt, usage }: Reconcile, doubt: Doubt): BookedAmounts {
   const { ceiling, price, path: booked, leasedAt } = doubt;
   const real = realOf(usage, price);
   const live = booked.filter((run) => draft.slots.get(run));
@@ -77,7 +77,7 @@ function closeStep(draft: Draft, run: RunId, step: StepId): void {
 }
 
 /** Returns the usage with its cost. Without a price, a call costs nothing. */
-export function realOf(usage: Usage, price: Price | null): Real {
+export function realOf(usage: Usage, price: Price | null): ActualCost {
   const cost = price === null ? 0 : Usage.cost(usage, price);
   return { usage, amounts: { tokens: Usage.tokens(usage), costMicros: cost } };
 }

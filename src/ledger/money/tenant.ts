@@ -79,13 +79,13 @@ export interface Lease {
 }
 
 /** A granted request. */
-export interface Lent extends Lease {
+export interface LeaseGrant extends Lease {
   /** Whether the grant is added to the tree's lease. If not, that lease is closed. */
   readonly adds: boolean;
 }
 
 /** The outcome of a request. `short`: other trees hold the missing amount, and the tree's own lease is closed. */
-export type Drawn = Lent | "short";
+export type DrawResult = LeaseGrant | "short";
 
 /** The outcome of a command to a tenant. */
 export interface TenantDecided<Decision> {
@@ -122,15 +122,15 @@ export const TenantLedger = {
   draw: (
     state: TenantState,
     { tokens, costMicros, used, renews, mayWait, at }: Draw,
-  ): TenantDecided<Drawn> => {
+  ): TenantDecided<DrawResult> => {
     const now = state.accounts.reduce((latest, { from }) => Math.max(latest, from), at);
     const rolled = { ...state, accounts: state.accounts.map((account) => roll(account, now)) };
     const isWhole =
-      rolled.accounts.length > 0 && rolled.accounts.every((account) => counts(account, state.loan));
-    const current = isWhole && !renews ? rolled : close(rolled, used);
+      rolled.accounts.length > 0 && rolled.accounts.every((account) => isInWindow(account, state.loan));
+    const current = isWhole && !renews ? rolled : closeLoan(rolled, used);
     const { accounts, loan } = current;
     if (accounts.length === 0)
-      return decided(current, {
+      return createDrawDecision(current, {
         tokens: null,
         costMicros: null,
         limits: noLimits,
@@ -143,10 +143,11 @@ export const TenantLedger = {
     const forCost = portion(owned, "costMicros", costMicros);
     const granted = { tokens: forTokens.lends, costMicros: forCost.lends };
     const isShort = (granted.tokens ?? Infinity) < tokens || (granted.costMicros ?? Infinity) < costMicros;
-    if (isShort && mayWait && isLentToOthers(current)) return decided(close(current, used), "short");
+    if (isShort && mayWait && isLentToOthers(current))
+      return createDrawDecision(closeLoan(current, used), "short");
     const lent = { tokens: granted.tokens ?? 0, costMicros: granted.costMicros ?? 0 };
     const leasedAt = loan?.leasedAt ?? now;
-    return decided(
+    return createDrawDecision(
       {
         accounts: accounts.map((account) => ({ ...account, lent: Amounts.add(account.lent, lent) })),
         loan: { ...Amounts.add(loan ?? Amounts.none, lent), leasedAt },
@@ -162,7 +163,7 @@ export const TenantLedger = {
   },
 
   /** Closes the lease of a tree: the used part is spent, the rest is free again. */
-  close,
+  close: closeLoan,
 
   /** Reduces the lease of a tree with calls in flight to its used part. The rest is free again. */
   shrink: (state: TenantState, used: Amounts): TenantState => {
@@ -174,7 +175,7 @@ export const TenantLedger = {
     };
     const freed = Amounts.subtract(loan, kept);
     const free = (account: BudgetAccount): BudgetAccount =>
-      counts(account, loan) ? { ...account, lent: Amounts.subtract(account.lent, freed) } : account;
+      isInWindow(account, loan) ? { ...account, lent: Amounts.subtract(account.lent, freed) } : account;
     return { accounts: accounts.map(free), loan: { ...loan, ...kept } };
   },
 
@@ -182,7 +183,7 @@ export const TenantLedger = {
   correct: (state: TenantState, { leasedAt, ...more }: Loan): TenantState => ({
     ...state,
     accounts: state.accounts.map((account) =>
-      counts(account, { leasedAt }) ? { ...account, spent: Amounts.add(account.spent, more) } : account,
+      isInWindow(account, { leasedAt }) ? { ...account, spent: Amounts.add(account.spent, more) } : account,
     ),
   }),
 } as const;
@@ -192,10 +193,10 @@ function roll(account: BudgetAccount, at: number): BudgetAccount {
   return { ...account, ...budgetWindow(account.per, at), spent: Amounts.none, lent: Amounts.none };
 }
 
-function close({ accounts, loan }: TenantState, used: Amounts): TenantState {
+function closeLoan({ accounts, loan }: TenantState, used: Amounts): TenantState {
   if (!loan) return { accounts, loan };
   const closed = accounts.map((account) =>
-    counts(account, loan)
+    isInWindow(account, loan)
       ? {
           ...account,
           lent: Amounts.subtract(account.lent, loan),
@@ -207,7 +208,7 @@ function close({ accounts, loan }: TenantState, used: Amounts): TenantState {
 }
 
 /** Whether a lease belongs to the account's window. */
-const counts = ({ from }: BudgetAccount, loan: Pick<Loan, "leasedAt"> | null): boolean =>
+const isInWindow = ({ from }: BudgetAccount, loan: Pick<Loan, "leasedAt"> | null): boolean =>
   loan !== null && loan.leasedAt >= from;
 
 const edge = ({ until }: BudgetAccount): number => until ?? Infinity;
@@ -243,4 +244,7 @@ function isLentToOthers({ accounts, loan }: TenantState): boolean {
   return accounts.some(({ lent }) => lent.tokens > tokens || lent.costMicros > costMicros);
 }
 
-const decided = (state: TenantState, decision: Drawn): TenantDecided<Drawn> => ({ state, decision });
+const createDrawDecision = (state: TenantState, decision: DrawResult): TenantDecided<DrawResult> => ({
+  state,
+  decision,
+});

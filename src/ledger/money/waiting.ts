@@ -1,10 +1,10 @@
 import { AttemptId, type RunId } from "#kernel";
 import { leaveCallLine, mayBegin, mayWake } from "./call-line.ts";
 import { loseAgain, openReserved } from "./begin.ts";
-import type { Decided, DecideWaiting, Expire, WokenCall } from "../command.ts";
+import type { DecisionResult, DecideWaiting, Expire, WokenCall } from "../command.ts";
 import { Draft } from "../draft.ts";
-import { path } from "../slots/lineage.ts";
-import { inOrder, type Ranked } from "../slots/line.ts";
+import { path } from "../slots/ancestry.ts";
+import { inOrder, type RankedCall } from "../slots/line.ts";
 import { lose } from "./lose.ts";
 import { reservation, type Reservation } from "./reserve.ts";
 import type { LedgerState } from "../state.ts";
@@ -20,7 +20,7 @@ const loadedTogether = 8;
 export function decideWaiting(
   state: LedgerState,
   { takeBy, at }: DecideWaiting,
-): Decided<readonly WokenCall[]> {
+): DecisionResult<readonly WokenCall[]> {
   const draft = new Draft(state);
   const woken: WokenCall[] = [];
   const met = new Set<RunId | null>();
@@ -51,10 +51,10 @@ export function decideWaiting(
 }
 
 /** Yields the waiting calls, best first. Loads their runs in groups. */
-function* callsInOrder(draft: Draft, at: number): Generator<Ranked, undefined> {
+function* callsInOrder(draft: Draft, at: number): Generator<RankedCall, undefined> {
   const line = inOrder(draft, "calls", at);
   for (;;) {
-    const calls: Ranked[] = [];
+    const calls: RankedCall[] = [];
     for (let next = line.next(); next.value; next = line.next())
       if (calls.push(next.value) === loadedTogether) break;
     if (calls.length === 0) return;
@@ -82,7 +82,7 @@ function decideOne(draft: Draft, { run, step, at }: WokenCall & { readonly at: n
  * Releases every reservation that is due. A call that its worker has not settled by then is in doubt. Reads every live
  * run.
  */
-export function expire(state: LedgerState, { at }: Expire): Decided<null> {
+export function expire(state: LedgerState, { at }: Expire): DecisionResult<null> {
   const draft = new Draft(state);
   let due = Infinity;
   for (const [run] of draft.allSlots()) {

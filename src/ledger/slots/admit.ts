@@ -1,6 +1,6 @@
 import type { DenialReason } from "#kernel";
 import { Account } from "../money/account.ts";
-import type { Admission, Admit, Decided } from "../command.ts";
+import type { Admission, Admit, DecisionResult } from "../command.ts";
 import { isStuck } from "./deadlock.ts";
 import { Draft } from "../draft.ts";
 import { allot, isLate, room } from "./headcount.ts";
@@ -10,13 +10,13 @@ import { exceededLimit } from "../money/reserve.ts";
 import type { LedgerState, Slot } from "../state.ts";
 
 /** Decides about a slot for a new run. A repeated request for the same run gets the same decision. */
-export function admit(state: LedgerState, command: Admit): Decided<Admission> {
+export function admit(state: LedgerState, command: Admit): DecisionResult<Admission> {
   const { run, at } = command;
   const draft = new Draft(state);
   const parent = draft.slots.get(command.parent);
   if (!draft.slots.get(run)) {
     if (!parent || parent.cancelled !== null || isLate(parent, at))
-      return draft.decided(denied(draft, "ended"));
+      return draft.decided(createDenial(draft, "ended"));
     const exceeded = exceededLimit(draft, command.parent);
     if (exceeded) return draft.decided({ kind: "denied", reason: "exceeded", ...exceeded });
     const { spawn, nextOrder } = draft.tree;
@@ -31,8 +31,8 @@ export function admit(state: LedgerState, command: Admit): Decided<Admission> {
         limit: maxTotal,
         used: spawned,
       });
-    const refusal = refuse(draft, command, parent);
-    if (refusal !== null) return draft.decided(denied(draft, refusal));
+    const refusal = findDenial(draft, command, parent);
+    if (refusal !== null) return draft.decided(createDenial(draft, refusal));
     enter(draft, command, parent);
     allot(draft, at);
     seekSlot(draft, run, at);
@@ -42,7 +42,7 @@ export function admit(state: LedgerState, command: Admit): Decided<Admission> {
 }
 
 /** Returns the reason why the run may not even be queued. Null: it may. */
-function refuse(
+function findDenial(
   draft: Draft,
   { priority, onFull, detached, ...command }: Admit,
   parent: Slot,
@@ -77,7 +77,7 @@ function enter(draft: Draft, command: Admit, parent: Slot): void {
   draft.tree = { ...draft.tree, nextOrder: draft.tree.nextOrder + 1 };
 }
 
-function denied(draft: Draft, reason: DenialReason): Admission {
+function createDenial(draft: Draft, reason: DenialReason): Admission {
   const { maxAgents } = draft.tree.spawn;
   const used = draft.tree.headcount.holders;
   return { kind: "denied", reason, dimension: "agents", limit: maxAgents, used };

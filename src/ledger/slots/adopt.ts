@@ -1,14 +1,14 @@
 import { Account } from "../money/account.ts";
-import type { Adopt, Decided } from "../command.ts";
+import type { Adopt, DecisionResult } from "../command.ts";
 import { Draft } from "../draft.ts";
-import { path } from "./lineage.ts";
+import { path } from "./ancestry.ts";
 import type { LedgerState } from "../state.ts";
 
 /**
  * Moves a run, with its descendants, to an ancestor of its parent. Its calls in flight leave the accounts in between;
  * its spend there stays. Returns false unless `parent` is an ancestor of `run`.
  */
-export function adopt(state: LedgerState, { run, parent }: Adopt): Decided<boolean> {
+export function adopt(state: LedgerState, { run, parent }: Adopt): DecisionResult<boolean> {
   const draft = new Draft(state);
   const above = path(draft.slots, run).slice(0, -1);
   const place = parent === null ? -1 : above.indexOf(parent);

@@ -2,7 +2,7 @@ import type { RunId } from "#kernel";
 import type { Headcount, Slot } from "../state.ts";
 
 /** Whether a run counts against `maxAgents`. */
-export function holds({ phase }: Slot): boolean {
+export function holdsSlot({ phase }: Slot): boolean {
   return phase === "running" || phase === "waiting" || phase === "yielding";
 }
 
@@ -17,7 +17,7 @@ export function waitsForRuns(slot: Slot): boolean {
   return (slot.phase === "waiting" || slot.asleep) && slot.cancelled === null && slot.waitsForRuns;
 }
 
-const isActive = (slot: Slot): boolean => (holds(slot) || slot.asleep) && !waitsForRuns(slot);
+const isActive = (slot: Slot): boolean => (holdsSlot(slot) || slot.asleep) && !waitsForRuns(slot);
 
 /** Returns the headcount after a change of a slot. Undefined: the run was not alive before, or is not alive after. */
 export function countSlot(
@@ -28,7 +28,7 @@ export function countSlot(
   const change = (is: (slot: Slot) => boolean): number =>
     (after && is(after) ? 1 : 0) - (before && is(before) ? 1 : 0);
   const live = headcount.live + change(() => true);
-  const holders = headcount.holders + change(holds);
+  const holders = headcount.holders + change(holdsSlot);
   const active = headcount.active + change(isActive);
   const skipped = after?.skipped ?? false;
   const isSame =

@@ -1,8 +1,8 @@
 import type { RunId } from "#kernel";
 import type { Draft } from "../draft.ts";
-import { holds, isInLine, waitsForRuns } from "./count.ts";
-import { allot, park, room, unskip, vacate } from "./headcount.ts";
-import { lowest } from "./preemption.ts";
+import { holdsSlot, isInLine, waitsForRuns } from "./count.ts";
+import { allot, park, room, unskip, freeSlot } from "./headcount.ts";
+import { findLowest } from "./preemption.ts";
 
 /**
  * Whether no slot will ever be freed: every holder waits, and every waiting run waits only for runs that wait or are
@@ -28,7 +28,7 @@ function waitsInVain(draft: Draft, waiting: RunId): boolean {
  * Resolves a deadlock. Demoted runs are no longer skipped. If a parked run could continue, a waiting run gives up its
  * slot. If there are only queued runs, they are dropped: they should not have been admitted.
  */
-export function relieve(draft: Draft, at: number): void {
+export function fillFreedSlots(draft: Draft, at: number): void {
   const { skipped, line: queued } = draft.tree.headcount;
   if (skipped.length === 0 && Object.keys(queued).length === 0) return;
   if (!isStuck(draft, null)) return;
@@ -39,16 +39,16 @@ export function relieve(draft: Draft, at: number): void {
   const inLine = draft.allSlots().filter(([, slot]) => isInLine(slot));
   const line = inLine.toSorted(([, a], [, b]) => a.order - b.order);
   if (line.some(([, { phase }]) => phase === "parked")) return lendSlot(draft, at);
-  for (const [run] of line) drop(draft, run);
+  for (const [run] of line) dropRun(draft, run);
 }
 
 function lendSlot(draft: Draft, at: number): void {
-  const lender = lowest(draft, holds);
-  if (lender !== null && park(draft, lender, at)) vacate(draft, lender, at);
+  const lender = findLowest(draft, holdsSlot);
+  if (lender !== null && park(draft, lender, at)) freeSlot(draft, lender, at);
 }
 
 /** Drops a queued run. It is marked as cancelled, so that it is not launched before the tree has removed it. */
-function drop(draft: Draft, run: RunId): void {
+function dropRun(draft: Draft, run: RunId): void {
   draft.slots.patch(run, { cancelled: "would-deadlock" });
   draft.effects.push({ kind: "drop", run, reason: "would-deadlock" });
 }

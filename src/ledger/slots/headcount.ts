@@ -60,7 +60,7 @@ export function handOver(draft: Draft, taker: RunId | null, at: number): boolean
 }
 
 /** Gives freed slots to the queue. Skipped runs are no longer skipped, except the one that left. */
-export function vacate(draft: Draft, leaver: RunId | null, at: number): void {
+export function freeSlot(draft: Draft, leaver: RunId | null, at: number): void {
   unskip(draft, leaver);
   allot(draft, at);
 }
@@ -78,11 +78,11 @@ export function withdraw(draft: Draft, taker: RunId): void {
   draft.slots.patch(taker, { victim: null });
   if (draft.slots.get(victim)?.taker !== taker) return;
   draft.slots.patch(victim, { taker: null });
-  spare(draft, victim);
+  cancelYield(draft, victim);
 }
 
 /** Lets a yielding run continue, if nothing else requires it to yield. */
-export function spare(draft: Draft, run: RunId): void {
+export function cancelYield(draft: Draft, run: RunId): void {
   const { phase, held, taker, skipped } = draft.slots.need(run);
   if (phase !== "yielding" || held || taker !== null || skipped) return;
   draft.slots.patch(run, { phase: "running" });

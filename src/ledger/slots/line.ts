@@ -1,5 +1,5 @@
 import { Priority, type RunId } from "#kernel";
-import { byRank } from "./rank.ts";
+import { byRank } from "./queue-order.ts";
 import type { LineRanges, PageRange, Queued, Slot, TreeState } from "../state.ts";
 import type { Table } from "../table.ts";
 
@@ -25,7 +25,7 @@ interface Lines {
 }
 
 /** A position in a queue. `page` null: none. */
-interface LinePlace {
+interface QueuePosition {
   readonly priority: Priority;
   readonly page: number | null;
 }
@@ -36,32 +36,32 @@ interface QueueName {
   readonly priority: Priority;
 }
 
-const nameOf = (line: LineName, priority: Priority, page: number): string =>
+const toPageName = (line: LineName, priority: Priority, page: number): string =>
   line === "runs" ? `${priority}/${page}` : `${line}/${priority}/${page}`;
 
 const rangesOf = ({ tree }: Lines, line: LineName): LineRanges =>
   line === "runs" ? tree.headcount.line : tree.calls.line;
 
 /** Returns the name of the queue page that a run is in. Null if it is in none. */
-export function pageOf({ priority, page }: Slot): string | null {
-  return page === null ? null : nameOf("runs", priority, page);
+export function getRunPage({ priority, page }: Slot): string | null {
+  return page === null ? null : toPageName("runs", priority, page);
 }
 
-const compare = (a: Queued, b: Queued): number => a.since - b.since || a.order - b.order;
+const compareQueued = (a: Queued, b: Queued): number => a.since - b.since || a.order - b.order;
 
 /** Adds an entry to a queue. Returns the number of its page. */
 export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Queued): number {
   const queue = rangesOf(draft, line)[priority];
   const range = queue ?? { first: 0, last: 0 };
   const read = (page: number): readonly Queued[] =>
-    (queue && draft.pages.get(nameOf(line, priority, page))) ?? [];
-  const startsAfter = ([first]: readonly Queued[]): boolean => !first || compare(entry, first) < 0;
+    (queue && draft.pages.get(toPageName(line, priority, page))) ?? [];
+  const startsAfter = ([first]: readonly Queued[]): boolean => !first || compareQueued(entry, first) < 0;
   let page = range.last;
   // Entries join at the end, except one whose priority has changed or that waits again.
   while (page > range.first && startsAfter(read(page))) page -= 1;
   const last = read(page).at(-1);
-  if (last && read(page).length >= pageSize && compare(last, entry) < 0) page += 1;
-  draft.pages.put(nameOf(line, priority, page), [...read(page), entry].toSorted(compare));
+  if (last && read(page).length >= pageSize && compareQueued(last, entry) < 0) page += 1;
+  draft.pages.put(toPageName(line, priority, page), [...read(page), entry].toSorted(compareQueued));
   setRange(draft, { line, priority }, { first: range.first, last: Math.max(range.last, page) });
   return page;
 }
@@ -69,16 +69,16 @@ export function enterLine(draft: Lines, { line, priority }: QueueName, entry: Qu
 /** Removes an entry from a queue. `place`: its position. */
 export function leaveLine(
   draft: Lines,
-  { line, place }: { readonly line: LineName; readonly place: LinePlace },
+  { line, place }: { readonly line: LineName; readonly place: QueuePosition },
   isEntry: (entry: Queued) => boolean,
 ): void {
   const { priority, page } = place;
   const range = rangesOf(draft, line)[priority];
   if (page === null || !range) return;
-  const left = draft.pages.need(nameOf(line, priority, page)).filter((entry) => !isEntry(entry));
-  draft.pages.put(nameOf(line, priority, page), left);
+  const left = draft.pages.need(toPageName(line, priority, page)).filter((entry) => !isEntry(entry));
+  draft.pages.put(toPageName(line, priority, page), left);
   if (left.length > 0) return;
-  const isEmpty = (number: number): boolean => !draft.pages.get(nameOf(line, priority, number))?.length;
+  const isEmpty = (number: number): boolean => !draft.pages.get(toPageName(line, priority, number))?.length;
   let { first } = range;
   while (first <= range.last && isEmpty(first)) first += 1;
   setRange(draft, { line, priority }, first > range.last ? null : { first, last: range.last });
@@ -107,12 +107,12 @@ export function firstInLine(draft: Lines, count: number, at: number): readonly R
 }
 
 /** An entry of a queue with its priority. */
-export interface Ranked extends Queued {
+export interface RankedCall extends Queued {
   readonly priority: Priority;
 }
 
 /** Yields the entries of a queue, best first. Reads pages only as they are needed. */
-export function* inOrder(draft: Lines, line: LineName, at: number): Generator<Ranked, undefined> {
+export function* inOrder(draft: Lines, line: LineName, at: number): Generator<RankedCall, undefined> {
   const compareHeads = byRank(draft.tree.ageingMs, at);
   const queues = Priority.all.map((priority) => ({ priority, entries: queueOf(draft, line, priority) }));
   const heads = queues.flatMap(({ priority, entries }) => nextOf(priority, entries));
@@ -124,7 +124,7 @@ export function* inOrder(draft: Lines, line: LineName, at: number): Generator<Ra
   }
 }
 
-interface Head extends Ranked {
+interface Head extends RankedCall {
   /** The rest of its queue. */
   readonly rest: Iterator<Queued>;
 }
@@ -138,5 +138,5 @@ function* queueOf(draft: Lines, line: LineName, priority: Priority): Generator<Q
   const range = rangesOf(draft, line)[priority];
   if (!range) return;
   for (let page = range.first; page <= range.last; page++)
-    yield* draft.pages.get(nameOf(line, priority, page)) ?? [];
+    yield* draft.pages.get(toPageName(line, priority, page)) ?? [];
 }

@@ -16,7 +16,7 @@ export function findVictim(
 ): { readonly victim: RunId } | { readonly victim: null; readonly reason: DenialReason } {
   if (!isBelow("normal", priority)) return { victim: null, reason: "full" };
   if (!draft.tree.spawn.allowPreempt) return { victim: null, reason: "preemption-off" };
-  const victim = lowest(draft, (slot) => canBeVictim(slot) && isBelow(slot.priority, priority));
+  const victim = findLowest(draft, (slot) => canBeVictim(slot) && isBelow(slot.priority, priority));
   return victim === null ? { victim, reason: "nobody-below" } : { victim };
 }
 
@@ -24,7 +24,7 @@ export function findVictim(
 const candidatesPerLoad = 16;
 
 /** Returns the lowest qualifying holder of a slot; among equals, the one spawned last. Never the root. */
-export function lowest(draft: Draft, qualifies: (slot: Slot) => boolean): RunId | null {
+export function findLowest(draft: Draft, qualifies: (slot: Slot) => boolean): RunId | null {
   const candidates = draft.holders().filter(({ run }) => run !== draft.tree.root);
   const runs = candidates.toSorted(fromLowest).map(({ run }) => run);
   for (let from = 0; from < runs.length; from += candidatesPerLoad) {
@@ -50,11 +50,11 @@ export function seekSlot(draft: Draft, run: RunId, at: number): void {
   draft.slots.patch(victim, { taker: run });
   // A waiting run has nothing to finish, so the taker gets its slot immediately.
   if (phase === "waiting") park(draft, victim, at);
-  else tell(draft, victim, "preempted");
+  else askToYield(draft, victim, "preempted");
 }
 
 /** Requests a working run to yield. */
-export function tell(draft: Draft, run: RunId, cause: "preempted" | "held"): void {
+export function askToYield(draft: Draft, run: RunId, cause: "preempted" | "held"): void {
   draft.slots.patch(run, { phase: "yielding" });
   draft.effects.push({ kind: "tell", run, cause });
 }

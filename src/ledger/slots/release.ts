@@ -1,21 +1,21 @@
 import { Usage } from "#kernel";
 import { Amounts } from "../money/amounts.ts";
 import { leaveCallLine } from "../money/call-line.ts";
-import type { Closing, Decided, RunAt } from "../command.ts";
-import { relieve } from "./deadlock.ts";
+import type { ReleaseResult, DecisionResult, RunAt } from "../command.ts";
+import { fillFreedSlots } from "./deadlock.ts";
 import { Draft } from "../draft.ts";
-import { holds } from "./count.ts";
-import { handOver, vacate, withdraw } from "./headcount.ts";
+import { holdsSlot } from "./count.ts";
+import { handOver, freeSlot, withdraw } from "./headcount.ts";
 import { lose } from "../money/lose.ts";
 import type { LedgerState } from "../state.ts";
 
-const nothing: Closing = { usage: Usage.none, settled: Amounts.none, inDoubt: Amounts.none };
+const nothing: ReleaseResult = { usage: Usage.none, settled: Amounts.none, inDoubt: Amounts.none };
 
 /**
  * Releases an ended run. Its slot is free, and its open calls are in doubt. Its remaining children move to its parent,
  * whose accounts already carry them. A run that had already ended returns nothing.
  */
-export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing> {
+export function releaseSlot(state: LedgerState, { run, at }: RunAt): DecisionResult<ReleaseResult> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
   if (!slot) return draft.decided(nothing);
@@ -29,7 +29,7 @@ export function release(state: LedgerState, { run, at }: RunAt): Decided<Closing
   draft.slots.delete(run);
   draft.waits.delete(run);
   draft.accounts.delete(run);
-  if (holds(slot) && handOver(draft, slot.taker, at)) vacate(draft, run, at);
-  relieve(draft, at);
+  if (holdsSlot(slot) && handOver(draft, slot.taker, at)) freeSlot(draft, run, at);
+  fillFreedSlots(draft, at);
   return draft.decided({ usage, settled, inDoubt });
 }

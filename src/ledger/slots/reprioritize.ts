@@ -1,42 +1,45 @@
 import type { RunId } from "#kernel";
 import { moveInCallLine } from "../money/call-line.ts";
-import type { Decided, Reprioritize, Standing } from "../command.ts";
+import type { DecisionResult, Reprioritize, SlotState } from "../command.ts";
 import { Draft } from "../draft.ts";
-import { holds } from "./count.ts";
-import { allot, park, room, spare, vacate, withdraw } from "./headcount.ts";
-import { isBelow, seekSlot, tell } from "./preemption.ts";
+import { holdsSlot } from "./count.ts";
+import { allot, park, room, cancelYield, freeSlot, withdraw } from "./headcount.ts";
+import { isBelow, seekSlot, askToYield } from "./preemption.ts";
 import type { LedgerState } from "../state.ts";
-import { standing } from "./wait.ts";
+import { getSlotState } from "./wait.ts";
 
 /** Changes the priority of a run. Lowered below normal in a full tree, it loses its slot. Raised, it may get one. */
-export function reprioritize(state: LedgerState, { run, priority, at }: Reprioritize): Decided<Standing> {
+export function reprioritize(
+  state: LedgerState,
+  { run, priority, at }: Reprioritize,
+): DecisionResult<SlotState> {
   const draft = new Draft(state);
   const before = draft.slots.get(run);
-  if (!before || before.cancelled !== null) return draft.decided(standing(draft, run));
+  if (!before || before.cancelled !== null) return draft.decided(getSlotState(draft, run));
   draft.slots.patch(run, { priority });
-  if (isBelow(priority, before.priority)) lower(draft, run, at);
-  if (isBelow(before.priority, priority)) raise(draft, run, at);
+  if (isBelow(priority, before.priority)) lowerPriority(draft, run, at);
+  if (isBelow(before.priority, priority)) raisePriority(draft, run, at);
   moveInCallLine(draft, run);
-  return draft.decided(standing(draft, run));
+  return draft.decided(getSlotState(draft, run));
 }
 
-function lower(draft: Draft, run: RunId, at: number): void {
+function lowerPriority(draft: Draft, run: RunId, at: number): void {
   const slot = draft.slots.need(run);
   dropUnfit(draft, run, slot.victim);
   const isAtWork = slot.phase === "running" || slot.phase === "waiting";
   const isToYield = isAtWork && !slot.held && run !== draft.tree.root && isBelow(slot.priority, "normal");
   if (!isToYield || room(draft) > 0) return;
   draft.slots.patch(run, { skipped: true });
-  if (slot.phase === "running") tell(draft, run, "preempted");
-  else if (park(draft, run, at)) vacate(draft, run, at);
+  if (slot.phase === "running") askToYield(draft, run, "preempted");
+  else if (park(draft, run, at)) freeSlot(draft, run, at);
 }
 
-function raise(draft: Draft, run: RunId, at: number): void {
+function raisePriority(draft: Draft, run: RunId, at: number): void {
   const slot = draft.slots.need(run);
   const { taker } = slot;
-  if (holds(slot)) {
+  if (holdsSlot(slot)) {
     if (!isBelow(slot.priority, "normal")) draft.slots.patch(run, { skipped: false });
-    if (taker === null) return spare(draft, run);
+    if (taker === null) return cancelYield(draft, run);
     dropUnfit(draft, taker, run);
     return seekSlot(draft, taker, at);
   }

@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, type Priority, RunId, type SpawnBudget, TreeId } from "#kernel";
-import type { Decided } from "../command.ts";
+import type { DecisionResult } from "../command.ts";
 import { Ledger } from "../ledger.ts";
 import type { LedgerState } from "../state.ts";
 
@@ -60,7 +60,7 @@ export class SpawnTracker {
     this.#do((state, at) => Ledger.reprioritize(state, { run, priority, at }));
   }
 
-  #do<Decision>(rule: (state: LedgerState, at: number) => Decided<Decision>): Decision {
+  #do<Decision>(rule: (state: LedgerState, at: number) => DecisionResult<Decision>): Decision {
     this.#at += 1;
     const { state, decision } = rule(this.#state, this.#at);
     this.#state = state;

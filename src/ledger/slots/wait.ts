@@ -1,48 +1,48 @@
 import type { RunId } from "#kernel";
-import type { Decided, RunAt, Standing, Wait } from "../command.ts";
-import { relieve } from "./deadlock.ts";
+import type { DecisionResult, RunAt, SlotState, Wait } from "../command.ts";
+import { fillFreedSlots } from "./deadlock.ts";
 import { Draft } from "../draft.ts";
-import { holds } from "./count.ts";
-import { allot, park, vacate } from "./headcount.ts";
+import { holdsSlot } from "./count.ts";
+import { allot, park, freeSlot } from "./headcount.ts";
 import type { LedgerState } from "../state.ts";
 
 /** Marks a run as waiting. It keeps its slot, unless it must yield: then it has nothing left to finish. */
-export function wait(state: LedgerState, { run, on, at }: Wait): Decided<Standing> {
+export function waitInSlot(state: LedgerState, { run, on, at }: Wait): DecisionResult<SlotState> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
-  if (slot && holds(slot)) {
+  if (slot && holdsSlot(slot)) {
     if (on) draft.waits.put(run, on);
     draft.slots.patch(run, { phase: "waiting", waitsForRuns: on !== null });
-    if (slot.phase === "yielding" && park(draft, run, at)) vacate(draft, run, at);
-    relieve(draft, at);
+    if (slot.phase === "yielding" && park(draft, run, at)) freeSlot(draft, run, at);
+    fillFreedSlots(draft, at);
   }
-  return draft.decided(standing(draft, run));
+  return draft.decided(getSlotState(draft, run));
 }
 
 /** Resumes a run that waited. If its slot was taken, it continues only once it has one again. */
-export function wake(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
+export function wake(state: LedgerState, { run, at }: RunAt): DecisionResult<SlotState> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
   if (slot?.phase === "waiting") draft.slots.patch(run, { phase: "running", waitsForRuns: false });
   if (slot?.phase === "parked" && slot.asleep) {
     draft.slots.patch(run, { asleep: false, waitsForRuns: false, since: at });
     allot(draft, at);
-    relieve(draft, at);
+    fillFreedSlots(draft, at);
   }
-  return draft.answered(run, standing(draft, run));
+  return draft.answered(run, getSlotState(draft, run));
 }
 
 /** Parks a run that must yield and has stopped. If the request was withdrawn, it keeps its slot. */
-export function yieldSlot(state: LedgerState, { run, at }: RunAt): Decided<Standing> {
+export function yieldSlot(state: LedgerState, { run, at }: RunAt): DecisionResult<SlotState> {
   const draft = new Draft(state);
   if (draft.slots.get(run)?.phase === "yielding") {
-    if (park(draft, run, at)) vacate(draft, run, at);
-    relieve(draft, at);
+    if (park(draft, run, at)) freeSlot(draft, run, at);
+    fillFreedSlots(draft, at);
   }
-  return draft.decided(standing(draft, run));
+  return draft.decided(getSlotState(draft, run));
 }
 
 /** Returns the slot state of a run. */
-export function standing(draft: Draft, run: RunId): Standing {
+export function getSlotState(draft: Draft, run: RunId): SlotState {
   return { phase: draft.slots.get(run)?.phase ?? "ended" };
 }

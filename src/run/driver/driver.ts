@@ -27,13 +27,13 @@ import {
   type ExecutionPrimitives,
   type StepIo,
 } from "#kernel";
-import type { ArgumentOf, FromRun, News, ReplyOf, RunMethod, TreeMethod, InboxItem } from "#tree";
+import type { ArgumentOf, FromRun, InboxBatch, ReplyOf, RunMethod, TreeMethod, InboxItem } from "#tree";
 import { ArmedTimers } from "./armed-timers.ts";
 import { checkData } from "./check-data.ts";
 import { Deadline } from "./deadline.ts";
 import { Effects } from "./effects.ts";
 import { Intake } from "./intake.ts";
-import { Raced } from "./raced.ts";
+import { RacedOperations } from "./raced-operations.ts";
 import { Refusals } from "./refusals.ts";
 import { Rest } from "./rest.ts";
 import type { Outbox } from "./outbox.ts";
@@ -45,7 +45,7 @@ import { Waits } from "./waits.ts";
 const graceMs = 1_000;
 
 /** The end of agent code. */
-export type Ending<T> =
+export type RunEnding<T> =
   | { readonly kind: "returned"; readonly value: T }
   | { readonly kind: "threw"; readonly error: unknown };
 
@@ -61,7 +61,7 @@ export class Driver {
   /** Deliveries to the code, one at a time: inbox items, and calls that waited for them. */
   readonly #news: (InboxItem | (() => void))[] = [];
   readonly #intake: Intake;
-  readonly #raced: Raced;
+  readonly #raced: RacedOperations;
   readonly #timers: ArmedTimers;
   readonly #deadline: Deadline;
   #grace: number | null = null;
@@ -77,7 +77,7 @@ export class Driver {
     readonly primitives: ExecutionPrimitives;
     readonly token: CancellationToken;
     readonly deadline: number | null;
-    readonly news: News;
+    readonly news: InboxBatch;
     /** Takes items that the driver does not handle itself: everything but pauses and cancels. */
     readonly onItem: (item: InboxItem) => void;
     /** Takes the run's events from the tree: each at most once, and never on replay. */
@@ -92,7 +92,7 @@ export class Driver {
     this.#onItem = options.onItem;
     this.#intake = new Intake(options.news);
     this.#time = options.news.at;
-    this.#raced = new Raced(this.#effects, options.primitives.cancelled());
+    this.#raced = new RacedOperations(this.#effects, options.primitives.cancelled());
     this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
     this.#ingest(options.news);
   }
@@ -179,15 +179,15 @@ export class Driver {
   }
 
   /** Resolves when the items are delivered to the code. */
-  #told(news: News): Promise<void> {
+  #told(news: InboxBatch): Promise<void> {
     return new Promise((resolve) => this.#ingest(news, resolve));
   }
 
   /** Runs agent code to its end. */
-  async drive<T>(body: () => Promise<T>): Promise<Ending<T>> {
+  async drive<T>(body: () => Promise<T>): Promise<RunEnding<T>> {
     // Items that waited when the run began are delivered before its code runs.
     for (const news of this.#news.splice(0)) this.#tell(news);
-    const code: { ending: Ending<T> | null } = { ending: null };
+    const code: { ending: RunEnding<T> | null } = { ending: null };
     body().then(
       (value) => (code.ending = { kind: "returned", value }),
       (error: unknown) => (code.ending = { kind: "threw", error }),
@@ -302,7 +302,7 @@ export class Driver {
     if (winner === this.#raced.wake) {
       const news = winner.outcome?.ok ? winner.outcome.value : null;
       if (news === null) await this.#takeNews();
-      else this.#ingest(Json.as<News>(news));
+      else this.#ingest(Json.as<InboxBatch>(news));
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
@@ -334,7 +334,7 @@ export class Driver {
     if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
   }
 
-  #ingest(news: News, done: (() => void) | null = null): void {
+  #ingest(news: InboxBatch, done: (() => void) | null = null): void {
     this.#learnTime(news.at);
     const { cursor } = this.#intake;
     for (const taken of this.#intake.accept({ news, done })) {

@@ -3,7 +3,7 @@ import { decodeError, type Json, type Operation } from "#kernel";
 /** Maximum number of open effects of one run. Further ones are queued. */
 const maxOpen = 64;
 
-interface Promised {
+interface PromisedEffect {
   readonly issue: () => Operation;
   readonly resolve: (value: Json) => void;
   readonly reject: (error: Error) => void;
@@ -11,8 +11,8 @@ interface Promised {
 
 /** The open and queued effects of a run: operations of its engine, given to code as native promises. */
 export class Effects {
-  readonly #open = new Map<Operation, Promised>();
-  readonly #line: Promised[] = [];
+  readonly #open = new Map<Operation, PromisedEffect>();
+  readonly #line: PromisedEffect[] = [];
 
   /** The open operations, oldest first. */
   get open(): Iterable<Operation> {

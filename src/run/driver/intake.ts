@@ -1,8 +1,8 @@
-import type { News } from "#tree";
+import type { InboxBatch } from "#tree";
 
 /** The items of one take, and the callback for their delivery. */
-export interface Taken {
-  readonly news: News;
+export interface IntakeItem {
+  readonly news: InboxBatch;
   readonly done: (() => void) | null;
 }
 
@@ -11,11 +11,11 @@ export interface Taken {
  * order of the inbox here.
  */
 export class Intake {
-  #latest: News;
-  #early: readonly Taken[] = [];
+  #latest: InboxBatch;
+  #early: readonly IntakeItem[] = [];
 
   /** Begins before the first news: they are accepted like all others. */
-  constructor(first: News) {
+  constructor(first: InboxBatch) {
     this.#latest = { ...first, cursor: first.cursor - first.items.length, items: [] };
   }
 
@@ -27,15 +27,15 @@ export class Intake {
     return this.#latest.more;
   }
 
-  get standing(): News["standing"] {
+  get standing(): InboxBatch["standing"] {
     return this.#latest.standing;
   }
 
   /** Returns everything that can be delivered now, in order. Items that arrive early wait for those on their way. */
-  accept(taken: Taken): readonly Taken[] {
+  accept(taken: IntakeItem): readonly IntakeItem[] {
     if (this.#early.length === 0 && this.#isNext(taken)) return [this.#advance(taken)];
     this.#early = [...this.#early, taken];
-    const ready: Taken[] = [];
+    const ready: IntakeItem[] = [];
     for (let next = this.#next(); next; next = this.#next()) {
       this.#early = this.#early.filter((other) => other !== next);
       ready.push(this.#advance(next));
@@ -43,16 +43,16 @@ export class Intake {
     return ready;
   }
 
-  #next(): Taken | undefined {
+  #next(): IntakeItem | undefined {
     return this.#early.find((taken) => this.#isNext(taken));
   }
 
-  #isNext({ news }: Taken): boolean {
+  #isNext({ news }: IntakeItem): boolean {
     return news.cursor - news.items.length <= this.cursor;
   }
 
   /** Returns what is new of it: a wake-up may have brought an item before the call that takes it is answered. */
-  #advance({ news, done }: Taken): Taken {
+  #advance({ news, done }: IntakeItem): IntakeItem {
     const known = Math.max(0, this.cursor - (news.cursor - news.items.length));
     if (news.cursor >= this.cursor) this.#latest = news;
     return known === 0 ? { news, done } : { news: { ...news, items: news.items.slice(known) }, done };

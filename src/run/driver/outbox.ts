@@ -1,5 +1,5 @@
 import { Json, type AttemptId, type EventPayloads } from "#kernel";
-import type { Report, ReportedEventType, Settlement, Spoken } from "#tree";
+import type { Report, ReportedEventType, Settlement, SentContent } from "#tree";
 
 /**
  * The reports of a run to its tree, numbered in the order of its journal. A replayed run makes the same list, and the
@@ -8,7 +8,7 @@ import type { Report, ReportedEventType, Settlement, Spoken } from "#tree";
 export class Outbox {
   #unsent: Report[] = [];
   #last = 0;
-  #said: Spoken | null = null;
+  #said: SentContent | null = null;
 
   settle(settle: Settlement): void {
     this.#unsent.push({ number: ++this.#last, settle });
@@ -26,12 +26,12 @@ export class Outbox {
   }
 
   /** Stores the last text of the model. It is sent to the tree when the run waits or yields. */
-  say(said: Spoken): void {
+  say(said: SentContent): void {
     this.#said = said;
   }
 
   /** Returns the text that the tree does not have, once. */
-  takeWords(): { readonly said?: Spoken } {
+  takeWords(): { readonly said?: SentContent } {
     const said = this.#said;
     this.#said = null;
     return said ? { said } : {};

@@ -8,7 +8,7 @@ import {
   type TreeId,
 } from "#kernel";
 import { labels } from "../content-shapes.ts";
-import { refuse, shape } from "../shape.ts";
+import { refuseRequest, shape } from "../shape.ts";
 import { readInput } from "./chat-input.ts";
 
 /** The body that `useChat` sends. */
@@ -38,35 +38,35 @@ export type ChatTurn =
       readonly shown: readonly ApprovalId[];
     };
 
-/** Reads the newest message. Earlier messages are ignored: the server stores the conversation. @throws RefusalError */
+/** Reads the newest message. Earlier messages are ignored: the server stores the conversation. @throws HttpError */
 export function readTurn(messages: readonly JsonObject[]): ChatTurn {
   const last = messages.at(-1);
   const parts = last?.["parts"];
-  if (!last || !Array.isArray(parts)) return refuse("messages", "the last message must have parts");
+  if (!last || !Array.isArray(parts)) return refuseRequest("messages", "the last message must have parts");
   const at = "messages.parts";
   const found = parts.map((part: Json) =>
-    isJsonObject(part) ? part : refuse(at, "each part must be an object"),
+    isJsonObject(part) ? part : refuseRequest(at, "each part must be an object"),
   );
   if (last["role"] === "user") {
     const message = shape.text().decode(last["id"], "messages.id");
     return { kind: "say", message, input: readInput(found) };
   }
   if (last["role"] !== "assistant")
-    return refuse("messages", "the last message must have the role user or assistant");
+    return refuseRequest("messages", "the last message must have the role user or assistant");
   const approvals = found.flatMap(({ approval, state }) =>
     isJsonObject(approval) ? [{ approval, state }] : [],
   );
   const shown = approvals.map(({ approval }) => approvalOf(approval["id"]));
   const answers = approvals
     .filter(({ state }) => state === "approval-responded")
-    .map(({ approval }) => answerOf(approval));
+    .map(({ approval }) => readAnswer(approval));
   const [tree, ...others] = new Set(shown.map((id) => ApprovalId.tree(id)));
   if (answers.length === 0 || tree === undefined || others.length > 0)
-    return refuse("messages", "the last assistant message must answer approvals of one tree");
+    return refuseRequest("messages", "the last assistant message must answer approvals of one tree");
   return { kind: "answer", tree, answers, shown };
 }
 
-function answerOf(approval: JsonObject): ChatAnswer {
+function readAnswer(approval: JsonObject): ChatAnswer {
   const { approved, reason } = approval;
   const isApproved = shape.flag().decode(approved, "approval.approved");
   const why = shape.optional(shape.text({ max: 10_000 })).decode(reason ?? undefined, "approval.reason");

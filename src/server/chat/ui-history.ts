@@ -10,7 +10,7 @@ import {
   type SessionEntry,
   type ToolResultBlock,
 } from "#kernel";
-import { treeOf } from "./chat-place.ts";
+import { parseTree } from "./chat-target.ts";
 
 type MessageEntry = SessionEntry & { readonly type: "message" };
 
@@ -32,7 +32,7 @@ export async function uiHistory(session: Session, { from, size }: HistoryRequest
     if (entry.type !== "message" || entry.message.role === "system") continue;
     const group = groups.at(-1);
     const isSame =
-      group?.[0] && isAnswer(group[0]) && isAnswer(entry) && treeOf(group[0].id) === treeOf(entry.id);
+      group?.[0] && isAnswer(group[0]) && isAnswer(entry) && parseTree(group[0].id) === parseTree(entry.id);
     if (group && isSame) group.push(entry);
     else if (groups.length === size) return { items: messagesOf(groups), next: entry.id };
     else groups.push([entry]);
@@ -49,7 +49,7 @@ function messagesOf(groups: readonly (readonly MessageEntry[])[]): readonly Json
     const entries = group.toReversed();
     const [first] = entries;
     if (!first) return {};
-    const treeId = treeOf(first.id);
+    const treeId = parseTree(first.id);
     const metadata = treeId === null ? {} : { metadata: { treeId } };
     if (!isAnswer(first)) return { id: first.id, role: "user", ...metadata, parts: userParts(first.message) };
     // The newest answer of a tree has the id that its stream gave it.

@@ -44,15 +44,15 @@ export class UiMessage {
     const isRoot = event.runId === this.#root;
     if (event.type === "model.start" && isRoot) return this.#start(event);
     if (event.type === "model.end" && event.attempt === this.#attempt && !event.error) this.#steps.answered();
-    if (event.type === "tool.start" && isRoot) return this.#announce(partOf(event), event.tool, {});
-    if (event.type === "tool.end") return this.#calls.delete(partOf(event)) ? [resultOf(event)] : [];
+    if (event.type === "tool.start" && isRoot) return this.#announce(toPartId(event), event.tool, {});
+    if (event.type === "tool.end") return this.#calls.delete(toPartId(event)) ? [resultOf(event)] : [];
     return event.type === "approval.decided" ? this.#decide(event) : [];
   }
 
   /** Adds a call that waits for approval. */
   ask(event: ReeveEvent<"approval.requested">, input: Json): readonly UiChunk[] {
     const { approvalId, tool, why } = event;
-    const toolCallId = partOf({ runId: event.runId, callId: event.callId ?? approvalId });
+    const toolCallId = toPartId({ runId: event.runId, callId: event.callId ?? approvalId });
     this.#asked.set(approvalId, toolCallId);
     const announced = this.#announce(toolCallId, tool, input);
     return [...announced, { type: "tool-approval-request", approvalId, toolCallId, reason: why }];
@@ -124,19 +124,19 @@ export class UiMessage {
 }
 
 /** Unique in a step of a message, which is all that is asked for. */
-const partOf = ({ runId, callId }: { readonly runId: RunId; readonly callId: string }): string =>
+const toPartId = ({ runId, callId }: { readonly runId: RunId; readonly callId: string }): string =>
   `${runId}:${callId}`;
 
 /** The progress of a call, as a part of its own: the same id takes the place of the part before. */
 function updateOf(runId: RunId, { tool, callId, progress }: ToolUpdate): UiChunk {
-  const toolCallId = partOf({ runId, callId });
+  const toolCallId = toPartId({ runId, callId });
   return { type: "data-tool-update", id: toolCallId, data: { tool, toolCallId, progress } };
 }
 
 /** Events do not hold a tool's input and output, only that it was called. */
 function resultOf(event: ReeveEvent<"tool.end">): UiChunk {
   const { status, durationMs } = event;
-  const toolCallId = partOf(event);
+  const toolCallId = toPartId(event);
   if (status === "ok") return { type: "tool-output-available", toolCallId, output: { status, durationMs } };
   const errorText = status === "error" ? "the tool failed" : "the outcome of the call is unknown";
   return { type: "tool-output-error", toolCallId, errorText };

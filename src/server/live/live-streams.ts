@@ -10,14 +10,14 @@ import {
 import type { RunDelta, RunHandle, Runtime } from "#runtime";
 import { mayReadContent, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
-import type { Feeds } from "../feeds.ts";
+import type { SharedTails } from "../shared-tails.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { type RunChanges, RunChangeFeeds } from "./run-changes.ts";
 import { runPieces } from "./run-pieces.ts";
 
 /*
  * Live streams: one connection with everything that a browser shows. Neighbours: the routes check that the caller may
- * see a tree before it is watched here. `Feeds` reads the events of a tree once for all subscribers, `RunChangeFeeds`
+ * see a tree before it is watched here. `SharedTails` reads the events of a tree once for all subscribers, `RunChangeFeeds`
  * the lists of a tenant.
  * 1. Events of one tree arrive in order and without a gap. The `id` of a message names every watched tree and the last
  * event sent of it, so a reader that reconnects with it misses nothing.
@@ -39,19 +39,19 @@ type Item =
   /** The trees that are watched have changed: the reader needs the new cursors. */
   | { readonly watching: true };
 
-interface LiveHost {
+interface LiveDeps {
   readonly runtime: Runtime;
   readonly clock: Clock;
-  readonly feeds: Feeds;
+  readonly feeds: SharedTails;
 }
 
 /** The live streams that are open, by their ids. */
 export class LiveStreams {
-  readonly #host: LiveHost;
+  readonly #host: LiveDeps;
   readonly #changes: RunChangeFeeds;
   readonly #open = new Map<string, LiveStream>();
 
-  constructor(host: LiveHost) {
+  constructor(host: LiveDeps) {
     this.#host = host;
     this.#changes = new RunChangeFeeds(host);
   }
@@ -79,14 +79,14 @@ export class LiveStreams {
 export class LiveStream {
   readonly id = randomUUID();
   readonly principal: Principal;
-  readonly #host: LiveHost;
+  readonly #host: LiveDeps;
   readonly #signal: AbortSignal;
   readonly #streams = new OpenStreams<Item>();
   readonly #trees = new Map<TreeId, { after: number; readonly stop: AbortController }>();
   readonly #pieces = new Map<RunId, AbortController>();
 
   constructor(
-    host: LiveHost,
+    host: LiveDeps,
     principal: Principal,
     { changes, signal }: { readonly changes: AsyncGenerator<RunChanges, void>; readonly signal: AbortSignal },
   ) {

@@ -18,7 +18,7 @@ const newestRoots = 200;
 const maxLive = 1_000;
 
 /** Calls that wait for approval. */
-interface Waiting {
+interface WaitingChanges {
   /** At most 1,000. */
   readonly count: number;
   readonly newest: ApprovalId | null;
@@ -27,13 +27,13 @@ interface Waiting {
 /** Records that changed, and the calls that wait. Null: as they were. */
 export interface RunChanges {
   readonly runs: readonly ListedRun[];
-  readonly waiting: Waiting | null;
+  readonly waiting: WaitingChanges | null;
 }
 
 /** The changes that one stream has not read yet. */
 interface Reader {
   readonly runs: Map<RunId, ListedRun>;
-  waiting: Waiting | null;
+  waiting: WaitingChanges | null;
   wake: () => void;
 }
 
@@ -73,7 +73,7 @@ class Feed {
   readonly #stop = new AbortController();
   /** The last state that was seen of each run, and whether it is live. */
   #known = new Map<RunId, { readonly mark: string; readonly isLive: boolean }>();
-  #waiting: Waiting = { count: 0, newest: null };
+  #waiting: WaitingChanges = { count: 0, newest: null };
   #error: unknown = null;
   readonly begun: Promise<void>;
 
@@ -138,7 +138,7 @@ class Feed {
     begin();
   }
 
-  #tell(runs: readonly ListedRun[], waiting: Waiting): void {
+  #tell(runs: readonly ListedRun[], waiting: WaitingChanges): void {
     const { count, newest } = this.#waiting;
     const isSame = waiting.count === count && waiting.newest === newest;
     for (const reader of this.#readers) {
@@ -148,7 +148,9 @@ class Feed {
     }
   }
 
-  async #look(isFirst: boolean): Promise<{ readonly runs: readonly ListedRun[]; readonly waiting: Waiting }> {
+  async #look(
+    isFirst: boolean,
+  ): Promise<{ readonly runs: readonly ListedRun[]; readonly waiting: WaitingChanges }> {
     const { runtime } = this.#host;
     const pending = await listPending(runtime, this.#principal);
     const roots = addAsks(await this.#roots(isFirst), pending);

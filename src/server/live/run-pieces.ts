@@ -18,7 +18,7 @@ export async function* runPieces(
   let isOver = false;
   let wake = Promise.withResolvers<void>();
   takePieces(run.deltas({ signal }), run.runId, (delta) => {
-    pieces = merged(pieces, delta);
+    pieces = mergePiece(pieces, delta);
     wake.resolve();
   })
     // A broken stream of pieces is not retried: the events bring the whole answer.
@@ -48,7 +48,7 @@ async function takePieces(
 }
 
 /** Appends a piece. Consecutive pieces of one attempt and kind are merged; of tool updates, only the newest remains. */
-function merged(pieces: readonly RunDelta[], delta: RunDelta): RunDelta[] {
+function mergePiece(pieces: readonly RunDelta[], delta: RunDelta): RunDelta[] {
   const last = pieces.at(-1);
   if (!last || last.kind !== delta.kind || last.attempt !== delta.attempt)
     return [...pieces, delta].slice(-maxPieces);

@@ -2,9 +2,9 @@ import { AttemptId, MessageId } from "#kernel";
 import type { RunHandle } from "#runtime";
 import type { Scope } from "../auth.ts";
 import { contentFields, labels } from "../content-shapes.ts";
-import { answer, type Route, route } from "../route.ts";
+import { toJsonResponse, type Route, route } from "../route.ts";
 import { type ObjectShape, priority, shape } from "../shape.ts";
-import { runOf } from "./run-of.ts";
+import { findRun } from "./find-run.ts";
 
 interface Action<Body> {
   readonly name: string;
@@ -22,7 +22,7 @@ function action<Body = unknown>({ name, act, ...rest }: Action<Body>): Route {
     method: "post",
     forUsers: true,
     path: `/runs/:run/${name}`,
-    handle: async (call) => answer((await act(await runOf(call), call.body)) ?? {}),
+    handle: async (call) => toJsonResponse((await act(await findRun(call), call.body)) ?? {}),
   });
 }
 

@@ -1,7 +1,7 @@
 import { type Agent, AgentId, Labels, NotFoundError, type Tool } from "#kernel";
 import { agentVersion, middlewareName } from "#runtime";
 import { mayDo, type Principal } from "../auth.ts";
-import { answer, type Route, route, type ServerHost } from "../route.ts";
+import { toJsonResponse, type Route, route, type ServerDeps } from "../route.ts";
 
 export const agentRoutes: readonly Route[] = [
   route({
@@ -12,7 +12,7 @@ export const agentRoutes: readonly Route[] = [
     summary:
       "The agents that can be started: model, tools, team, limits and layers of each, and its instructions for keys with the scope content",
     handle: async ({ host, principal }) =>
-      answer({ items: host.runtime.agents.map((agent) => toRecord(agent, principal)) }),
+      toJsonResponse({ items: host.runtime.agents.map((agent) => toRecord(agent, principal)) }),
   }),
 ];
 
@@ -40,7 +40,7 @@ function toRecord(agent: Agent, principal: Principal): object {
 function toolRecord(tool: Tool): object {
   const { name, description, risk, origin = "tool", sensitivity = "public" } = tool;
   const trust = Labels.broughtBy(tool).untrusted ? "untrusted" : "trusted";
-  return { name, description, risk, origin, trust, sensitivity, outside: Labels.leavesBy(tool) };
+  return { name, description, risk, origin, trust, sensitivity, egress: Labels.leavesBy(tool) };
 }
 
 /** The text of its instructions; null: there is none, or it is computed for each turn. */
@@ -49,7 +49,7 @@ function instructionsOf(agent: Agent): string | null {
 }
 
 /** @throws NotFoundError */
-export function agentOf({ runtime }: ServerHost, name: string): Agent {
+export function agentOf({ runtime }: ServerDeps, name: string): Agent {
   const agent = runtime.agents.find(({ id }) => AgentId.type(id) === name);
   if (!agent) throw new NotFoundError({ what: "agent", id: name });
   return agent;

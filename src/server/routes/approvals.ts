@@ -1,9 +1,9 @@
 import { type ApprovalAnswer, ApprovalId, TreeId, UserId } from "#kernel";
 import { whose } from "../auth.ts";
-import { answer, type Call, type Route, route } from "../route.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 import { deciderOf, listedUser } from "../users.ts";
-import { treeOf } from "./run-of.ts";
+import { findTreeRun } from "./find-run.ts";
 import { page } from "./runs.ts";
 
 const approvalId = shape.id(ApprovalId.parse, "an approval");
@@ -15,12 +15,12 @@ const said = {
 } as const;
 
 /** Decides in the name of the key's holder. @throws NotFoundError, ApprovalRefusedError */
-async function decide(call: Call, word: Omit<ApprovalAnswer, "by">): Promise<Response> {
+async function answerApproval(call: Call, word: Omit<ApprovalAnswer, "by">): Promise<Response> {
   const { host, principal, params } = call;
   const approval = approvalId.decode(params["approval"], "approval");
-  await (await treeOf(call, ApprovalId.tree(approval))).status();
+  await (await findTreeRun(call, ApprovalId.tree(approval))).status();
   const decided = { ...word, by: deciderOf(principal) };
-  return answer(await host.runtime.approvals.decide(approval, decided, whose(principal)));
+  return toJsonResponse(await host.runtime.approvals.decide(approval, decided, whose(principal)));
 }
 
 export const approvalRoutes: readonly Route[] = [
@@ -42,7 +42,7 @@ export const approvalRoutes: readonly Route[] = [
     handle: async ({ host, principal, query }) => {
       const { size = 50, after, user, ...filter } = query;
       const wanted = { ...filter, ...whose(principal), user: listedUser(principal, user) };
-      return answer(
+      return toJsonResponse(
         await host.runtime.approvals.list(wanted, { size, ...(after !== undefined && { after }) }),
       );
     },
@@ -54,7 +54,7 @@ export const approvalRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Approve the call",
     body: shape.object({ ...said, remember: shape.optional(shape.flag()) }),
-    handle: (call) => decide(call, { decision: "approved", ...call.body }),
+    handle: (call) => answerApproval(call, { decision: "approved", ...call.body }),
   }),
   route({
     method: "post",
@@ -63,7 +63,7 @@ export const approvalRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Deny the call; the model receives the reason",
     body: shape.object(said),
-    handle: (call) => decide(call, { decision: "denied", ...call.body }),
+    handle: (call) => answerApproval(call, { decision: "denied", ...call.body }),
   }),
   route({
     method: "post",
@@ -72,6 +72,6 @@ export const approvalRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Approve the call with other arguments",
     body: shape.object({ ...said, arguments: shape.json() }),
-    handle: (call) => decide(call, { decision: "edited", ...call.body }),
+    handle: (call) => answerApproval(call, { decision: "edited", ...call.body }),
   }),
 ];

@@ -1,6 +1,6 @@
 import { type AuditHead, RunId, TreeId } from "#kernel";
 import { whose } from "../auth.ts";
-import { answer, type Call, type Route, route, subscribe } from "../route.ts";
+import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 
 const head = shape.object({ index: shape.whole(), hash: shape.text() });
@@ -57,7 +57,7 @@ export const auditRoutes: readonly Route[] = [
     }),
     handle: async ({ host, principal, query }) => {
       const { size = 100, ...filter } = query;
-      return answer(await host.runtime.audit.list({ ...whose(principal), ...filter, limit: size }));
+      return toJsonResponse(await host.runtime.audit.list({ ...whose(principal), ...filter, limit: size }));
     },
   }),
   route({
@@ -65,14 +65,15 @@ export const auditRoutes: readonly Route[] = [
     path: "/audit/head",
     scope: "admin",
     summary: "The last link; null if there is none. Store it outside the database",
-    handle: async ({ host, principal }) => answer(await host.runtime.audit.head(whose(principal))),
+    handle: async ({ host, principal }) => toJsonResponse(await host.runtime.audit.head(whose(principal))),
   }),
   route({
     method: "get",
     path: "/audit/report",
     scope: "admin",
     summary: "The last verification: its time and its result; null if there was none",
-    handle: async ({ host, principal }) => answer(await host.runtime.audit.lastReport(whose(principal))),
+    handle: async ({ host, principal }) =>
+      toJsonResponse(await host.runtime.audit.lastReport(whose(principal))),
   }),
   route({
     method: "post",
@@ -86,7 +87,9 @@ export const auditRoutes: readonly Route[] = [
       const { host, principal, body } = call;
       if (body.progress === true)
         return subscribe(call, async () => verifyWithProgress(call), { type: "application/x-ndjson" });
-      return answer(await host.runtime.audit.verify({ ...whose(principal), head: body.head ?? null }));
+      return toJsonResponse(
+        await host.runtime.audit.verify({ ...whose(principal), head: body.head ?? null }),
+      );
     },
   }),
 ];

@@ -2,15 +2,15 @@ import { UserId } from "#kernel";
 import type { BudgetOwner } from "#runtime";
 import type { Principal } from "../auth.ts";
 import { listedUser } from "../users.ts";
-import { answer, type Route, route } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
+import { toJsonResponse, type Route, route } from "../route.ts";
+import { refuseRequest, shape } from "../shape.ts";
 
 const user = shape.optional(shape.id(UserId.of, "a user"));
 
-/** Returns the key's tenant, or one of its users. @throws RefusalError for a key without a tenant, or of another user. */
-function ownerOf(principal: Principal, owner: { readonly user?: UserId }): BudgetOwner {
+/** Returns the key's tenant, or one of its users. @throws HttpError for a key without a tenant, or of another user. */
+function toBudgetOwner(principal: Principal, owner: { readonly user?: UserId }): BudgetOwner {
   const { tenant } = principal;
-  if (tenant === null) refuse("key", "has no tenant: budgets belong to tenants and their users");
+  if (tenant === null) refuseRequest("key", "has no tenant: budgets belong to tenants and their users");
   const found = listedUser(principal, owner.user);
   return { tenant, ...(found !== undefined && { user: found }) };
 }
@@ -25,7 +25,7 @@ export const budgetRoutes: readonly Route[] = [
     summary: "The budget of the tenant, or of one of its users, and its use; null if there is none",
     query: shape.object({ user }),
     handle: async ({ host, principal, query }) =>
-      answer(await host.runtime.tenants.budget(ownerOf(principal, query))),
+      toJsonResponse(await host.runtime.tenants.budget(toBudgetOwner(principal, query))),
   }),
   route({
     method: "post",
@@ -40,11 +40,11 @@ export const budgetRoutes: readonly Route[] = [
     }),
     handle: async ({ host, principal, body }) => {
       const { user: _, ...budget } = body;
-      const owner = ownerOf(principal, body);
+      const owner = toBudgetOwner(principal, body);
       if (budget.maxCostUsd === undefined && budget.maxTokens === undefined)
-        refuse("body", "must have maxCostUsd or maxTokens");
+        refuseRequest("body", "must have maxCostUsd or maxTokens");
       await host.runtime.tenants.setBudget(owner, budget, { by: principal.id });
-      return answer(await host.runtime.tenants.budget(owner));
+      return toJsonResponse(await host.runtime.tenants.budget(owner));
     },
   }),
   route({
@@ -54,8 +54,8 @@ export const budgetRoutes: readonly Route[] = [
     summary: "Remove the budget of the tenant, or of one of its users",
     body: shape.object({ user }),
     handle: async ({ host, principal, body }) => {
-      await host.runtime.tenants.setBudget(ownerOf(principal, body), null, { by: principal.id });
-      return answer({});
+      await host.runtime.tenants.setBudget(toBudgetOwner(principal, body), null, { by: principal.id });
+      return toJsonResponse({});
     },
   }),
 ];

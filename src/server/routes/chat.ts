@@ -1,20 +1,20 @@
 import { ApprovalRefusedError, EntryId, SessionId, type TreeId } from "#kernel";
 import type { RunHandle, Session } from "#runtime";
-import { firstOf, placeOf, sessionOf } from "../chat/chat-place.ts";
+import { firstOf, findChatTarget, sessionOf } from "../chat/chat-target.ts";
 import { type ChatTurn, chatBody, readTurn } from "../chat/chat-request.ts";
 import { uiHistory } from "../chat/ui-history.ts";
 import { uiStream, type UiStreamOptions } from "../chat/ui-stream.ts";
 import { frame } from "../event-stream.ts";
 import { checkScope } from "../gate.ts";
-import { listening } from "../merge.ts";
-import { ownerOf, whose } from "../auth.ts";
+import { listenAtOnce } from "../merge.ts";
+import { toOwner, whose } from "../auth.ts";
 import { deciderOf, userOf } from "../users.ts";
-import { answer, type Call, type Route, route, subscribe } from "../route.ts";
+import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { type Decoded, shape } from "../shape.ts";
 import { limitStart } from "../start-limits.ts";
-import { heardOf } from "./heard-of.ts";
+import { waitUntilListed } from "./wait-until-listed.ts";
 import { agentOf } from "./agents.ts";
-import { treeOf } from "./run-of.ts";
+import { findTreeRun } from "./find-run.ts";
 import { page } from "./runs.ts";
 
 type ChatCall = Call<unknown, Decoded<typeof chatBody>>;
@@ -36,7 +36,7 @@ export const chatRoutes: readonly Route[] = [
     body: chatBody,
     handle: async (call) => {
       const turn = readTurn(call.body.messages);
-      return turn.kind === "say" ? say(call, turn) : answerTo(call, turn);
+      return turn.kind === "say" ? startTurn(call, turn) : answerTo(call, turn);
     },
   }),
   route({
@@ -69,10 +69,10 @@ export const chatRoutes: readonly Route[] = [
       const { host, principal, params, query } = call;
       agentOf(host, params["agent"] ?? "");
       const chat = chatId.decode(params["chat"], "chat");
-      const owner = ownerOf(principal);
+      const owner = toOwner(principal);
       const session = sessionOf(host.runtime.store, chat, owner);
       const from = query.after ?? (await newestEntry(session, await host.runtime.turn(chat, owner)));
-      return answer(await uiHistory(session, { from, size: query.size ?? 50 }));
+      return toJsonResponse(await uiHistory(session, { from, size: query.size ?? 50 }));
     },
   }),
 ];
@@ -96,28 +96,28 @@ async function newestIn({ host, principal }: Call, chat: SessionId): Promise<Run
   const userId = userOf(principal);
   const owner = whose(principal);
   const { runtime } = host;
-  const answering = await runtime.turn(chat, ownerOf(principal));
+  const answering = await runtime.turn(chat, toOwner(principal));
   if (answering !== null) return runtime.run(answering, owner);
   // Another user's chat of that name is another chat.
   const filter = { ...owner, userId, sessionId: chat, rootsOnly: true };
   const { items } = await runtime.runs.list(filter, { size: 1 });
   const last = items[0] && runtime.run(items[0].treeId, owner);
-  return last && !(await last.outcome())?.erased ? last : null;
+  return last && !(await last.resultNow())?.erased ? last : null;
 }
 
 /** Starts one tree per message. An edited or regenerated message continues from the same earlier entry. */
-async function say(
+async function startTurn(
   call: ChatCall,
   { message, input }: Extract<ChatTurn, { readonly kind: "say" }>,
 ): Promise<Response> {
   const { host, principal, params, body } = call;
   const { runtime } = host;
   const agent = agentOf(host, params["agent"] ?? "");
-  const owner = ownerOf(principal);
+  const owner = toOwner(principal);
   const isAgain = body.messageId !== undefined;
   const kind = body.trigger === "regenerate-message" ? "regenerate" : isAgain ? "again" : "new";
   const answering = kind === "new" ? null : await runtime.turn(body.id, owner);
-  const place = await placeOf(sessionOf(runtime.store, body.id, owner), answering, {
+  const place = await findChatTarget(sessionOf(runtime.store, body.id, owner), answering, {
     agent: agent.id,
     chat: body.id,
     message,
@@ -132,7 +132,7 @@ async function say(
   const options = { id, session: body.id, channel: "chat", labels, ...limited, ...owner };
   const begin = async (): Promise<void> => {
     await runtime.start(agent, input, { ...options, ...(after !== undefined && { after }) });
-    call.hold(heardOf(call, id));
+    call.hold(waitUntilListed(call, id));
   };
   return stream(call, run, { chat: body.id, begin });
 }
@@ -144,7 +144,7 @@ async function answerTo(
 ): Promise<Response> {
   const { principal, body } = call;
   checkScope(principal, "approve");
-  const run = await treeOf(call, tree);
+  const run = await findTreeRun(call, tree);
   await run.status();
   const begin = async (): Promise<void> => {
     for (const { approval, isApproved, reason } of answers) {
@@ -166,16 +166,16 @@ interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
 
 function stream(call: Call, run: RunHandle, { chat, begin, ...options }: StreamOptions): Promise<Response> {
   const opened = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
-    const deltas = listening(run.deltas({ signal }));
+    const deltas = listenAtOnce(run.deltas({ signal }));
     await begin?.();
     const events = call.host.feeds.events({ run, principal: call.principal, after: 0, signal });
     const settled = (): Promise<void> => untilFree(call, { chat, tree: run.treeId, signal });
-    return frames(run, { ...options, settled, events, deltas });
+    return toChatFrames(run, { ...options, settled, events, deltas });
   };
   return subscribe(call, opened, { headers: { "x-vercel-ai-ui-message-stream": "v1" } });
 }
 
-async function* frames(run: RunHandle, options: UiStreamOptions): AsyncGenerator<string, void> {
+async function* toChatFrames(run: RunHandle, options: UiStreamOptions): AsyncGenerator<string, void> {
   for await (const chunk of uiStream(run, options)) yield frame(JSON.stringify(chunk));
   yield frame("[DONE]");
 }
@@ -186,7 +186,7 @@ async function untilFree(
   { chat, tree, signal }: { readonly chat: SessionId; readonly tree: TreeId; readonly signal: AbortSignal },
 ): Promise<void> {
   const { clock, runtime } = host;
-  const isHeld = async (): Promise<boolean> => (await runtime.turn(chat, ownerOf(principal))) === tree;
+  const isHeld = async (): Promise<boolean> => (await runtime.turn(chat, toOwner(principal))) === tree;
   for (let waitMs = 2; !signal.aborted && (await isHeld()); waitMs = Math.min(2 * waitMs, 1_000))
     await clock.waitUntil(clock.now() + waitMs);
 }

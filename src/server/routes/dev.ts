@@ -1,19 +1,19 @@
 import { NotFoundError } from "#kernel";
 import { faultKinds } from "../dev-tools.ts";
-import { RefusalError } from "../refusal.ts";
-import { answer, type Call, type Route, route } from "../route.ts";
+import { HttpError } from "../http-error.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 
 const loopbackName = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 
-/** Checks that the request was sent to this machine, and by no page of another origin. @throws RefusalError */
+/** Checks that the request was sent to this machine, and by no page of another origin. @throws HttpError */
 function checkOwnPage({ header }: Pick<Call, "header">): void {
   const host = header("host")?.toLowerCase() ?? "";
   if (!loopbackName.test(host))
-    throw new RefusalError("wrong-host", "faults can be caused only from this machine");
+    throw new HttpError("host-not-allowed", "faults can be caused only from this machine");
   const origin = header("origin");
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
-    throw new RefusalError("wrong-origin", "pages of other origins are not allowed");
+    throw new HttpError("wrong-origin", "pages of other origins are not allowed");
 }
 
 export const devRoutes: readonly Route[] = [
@@ -29,7 +29,7 @@ export const devRoutes: readonly Route[] = [
       if (!dev) throw new NotFoundError({ what: "route", id: "POST /dev/faults" });
       checkOwnPage(call);
       dev.cause(call.body.kind);
-      return answer({}, 202);
+      return toJsonResponse({}, 202);
     },
   }),
 ];

@@ -1,9 +1,9 @@
 import { eventTypes, hideDiagnostic, type NumberedEvent } from "#kernel";
 import { mayReadContent, partitionOf } from "../auth.ts";
 import { type Route, route } from "../route.ts";
-import { refuse, type Shape, shape } from "../shape.ts";
-import { compressed } from "./runs.ts";
-import { runOf } from "./run-of.ts";
+import { refuseRequest, type Shape, shape } from "../shape.ts";
+import { toCompressedResponse } from "./runs.ts";
+import { findRun } from "./find-run.ts";
 
 const eventsPerRead = 1_000;
 /** Events that one request reads at most, even if a filter matches few of them. */
@@ -14,7 +14,9 @@ const types: Shape<readonly string[]> = {
   schema: { type: "string", pattern: "^[a-z.-]{1,40}(,[a-z.-]{1,40})*$" },
   decode: (value, at) => {
     const names = String(value).split(",");
-    return names.every(isKnown) ? names : refuse(at, "must be event types, or prefixes of event types");
+    return names.every(isKnown)
+      ? names
+      : refuseRequest(at, "must be event types, or prefixes of event types");
   },
 };
 
@@ -38,7 +40,7 @@ export const eventLogRoutes: readonly Route[] = [
     }),
     handle: async (call) => {
       const { host, principal, query } = call;
-      const { treeId, runId } = await runOf(call);
+      const { treeId, runId } = await findRun(call);
       const { size = 500, own = false, type: names } = query;
       const isWanted = (event: NumberedEvent): boolean =>
         (!own || event.runId === runId) && (!names || names.some((name) => isOf(event.type, name)));
@@ -61,7 +63,7 @@ export const eventLogRoutes: readonly Route[] = [
         }
       }
       const next = isEnd ? null : String(seq);
-      return compressed({ items, next, seq }, call.header("accept-encoding") ?? "");
+      return toCompressedResponse({ items, next, seq }, call.header("accept-encoding") ?? "");
     },
   }),
 ];

@@ -2,10 +2,10 @@ import { hideDiagnostic, type NumberedEvent } from "#kernel";
 import type { RunDelta, RunHandle } from "#runtime";
 import { mayReadContent, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
-import { listening, merge } from "../merge.ts";
+import { listenAtOnce, merge } from "../merge.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
-import { runOf } from "./run-of.ts";
+import { refuseRequest, shape } from "../shape.ts";
+import { findRun } from "./find-run.ts";
 
 export const eventRoutes: readonly Route[] = [
   route({
@@ -20,13 +20,13 @@ export const eventRoutes: readonly Route[] = [
       deltas: shape.optional(shape.flag()),
     }),
     handle: async (call) => {
-      const run = await runOf(call);
+      const run = await findRun(call);
       const after = lastSeen(call) ?? call.query.after ?? 0;
       const watch = call.query.deltas ?? true;
       const { feeds } = call.host;
       return subscribe(call, async (signal) => {
         const events = feeds.events({ run, principal: call.principal, after, signal });
-        return frames(shownTo(call.principal, events), watch ? run.deltas({ signal }) : nobody());
+        return toEventFrames(shownTo(call.principal, events), watch ? run.deltas({ signal }) : emptyStream());
       });
     },
   }),
@@ -36,23 +36,25 @@ export const eventRoutes: readonly Route[] = [
 export function watchStart(call: Call, run: RunHandle, begin: () => Promise<unknown>): Promise<Response> {
   const { host, principal } = call;
   return subscribe(call, async (signal) => {
-    const deltas = listening(run.deltas({ signal }));
+    const deltas = listenAtOnce(run.deltas({ signal }));
     await begin();
-    return frames(shownTo(principal, host.feeds.events({ run, principal, after: 0, signal })), deltas);
+    return toEventFrames(shownTo(principal, host.feeds.events({ run, principal, after: 0, signal })), deltas);
   });
 }
 
 function lastSeen({ header }: Call): number | null {
   const given = header("last-event-id");
   if (given === undefined || given === "") return null;
-  return /^\d{1,15}$/.test(given) ? Number(given) : refuse("Last-Event-ID", "must be the id of an event");
+  return /^\d{1,15}$/.test(given)
+    ? Number(given)
+    : refuseRequest("Last-Event-ID", "must be the id of an event");
 }
 
 /**
  * Events have ids, in order and without a gap. Pieces of answers have none: they come in between, they are not repeated,
  * and where a reader resumes does not depend on them.
  */
-async function* frames(
+async function* toEventFrames(
   events: AsyncGenerator<NumberedEvent, void>,
   deltas: AsyncGenerator<RunDelta, void>,
 ): AsyncGenerator<string, void> {
@@ -71,4 +73,4 @@ async function* shownTo(
   for await (const event of events) yield mayReadContent(principal) ? event : hideDiagnostic(event);
 }
 
-async function* nobody(): AsyncGenerator<never, void> {}
+async function* emptyStream(): AsyncGenerator<never, void> {}

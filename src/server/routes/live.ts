@@ -2,10 +2,10 @@ import { RunId, TreeId } from "#kernel";
 import type { RunHandle } from "#runtime";
 import type { WatchedTree } from "../live/live-streams.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
+import { refuseRequest, shape } from "../shape.ts";
 import type { TreeSnapshot } from "#view";
-import { runOf } from "./run-of.ts";
-import { compressed } from "./runs.ts";
+import { findRun } from "./find-run.ts";
+import { toCompressedResponse } from "./runs.ts";
 
 /** Events before a snapshot that can be asked for, to show what happened last. */
 const maxRecent = 200;
@@ -13,21 +13,22 @@ const maxRecent = 200;
 const tree = shape.id(TreeId.of, "a tree");
 const runs = shape.list(shape.id(RunId.parse, "a run"));
 
-/** Reads `tree:seq` pairs, or names alone. Names are percent-encoded. @throws RefusalError */
+/** Reads `tree:seq` pairs, or names alone. Names are percent-encoded. @throws HttpError */
 function readCursors(text: string, at: string): readonly { readonly tree: TreeId; readonly after: number }[] {
   if (text === "") return [];
   return text.split(",").map((pair) => {
     const found = /^([^:]{1,400})(?::(\d{1,15}))?$/.exec(pair);
-    if (!found) return refuse(at, "must be tree ids with the last event of each, such as report:7,books:0");
-    return { tree: tree.decode(decode(found[1] ?? "", at), at), after: Number(found[2] ?? 0) };
+    if (!found)
+      return refuseRequest(at, "must be tree ids with the last event of each, such as report:7,books:0");
+    return { tree: tree.decode(decodeTreeName(found[1] ?? "", at), at), after: Number(found[2] ?? 0) };
   });
 }
 
-function decode(text: string, at: string): string {
+function decodeTreeName(text: string, at: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return refuse(at, "must be percent-encoded tree ids");
+    return refuseRequest(at, "must be percent-encoded tree ids");
   }
 }
 
@@ -37,8 +38,8 @@ function decode(text: string, at: string): string {
  */
 async function findRuns(call: Call, names: readonly string[], at: string): Promise<readonly RunHandle[]> {
   const { watchedTrees } = call.host.limits;
-  if (names.length > watchedTrees) refuse(at, `must have at most ${watchedTrees} trees`);
-  return Promise.all(names.map((run) => runOf({ ...call, params: { run } })));
+  if (names.length > watchedTrees) refuseRequest(at, `must have at most ${watchedTrees} trees`);
+  return Promise.all(names.map((run) => findRun({ ...call, params: { run } })));
 }
 
 export const liveRoutes: readonly Route[] = [
@@ -118,7 +119,7 @@ export const liveRoutes: readonly Route[] = [
       }
       if (trees) stream.watchTrees(watched);
       if (deltas) stream.watchPieces(speaking);
-      return compressed({ views }, header("accept-encoding") ?? "");
+      return toCompressedResponse({ views }, header("accept-encoding") ?? "");
     },
   }),
 ];

@@ -1,8 +1,8 @@
 import { UserId } from "#kernel";
 import type { ConversationOwner, Memories } from "#runtime";
 import { whose } from "../auth.ts";
-import { RefusalError } from "../refusal.ts";
-import { answer, type Call, type Route, route, subscribe } from "../route.ts";
+import { HttpError } from "../http-error.ts";
+import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 import { actingUser, listedUser, userOf } from "../users.ts";
 
@@ -12,7 +12,7 @@ const words = shape.text({ max: 1_000 });
 /** The user, where the caller may read memory of all users. Absent: the anonymous user. */
 const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
 
-/** Returns the user whose memory the caller reads. A caller without a user may name one. @throws RefusalError */
+/** Returns the user whose memory the caller reads. A caller without a user may name one. @throws HttpError */
 function readOwner({ principal }: Call, named: UserId | undefined): ConversationOwner {
   const listed = listedUser(principal, named);
   return { ...whose(principal), ...(listed !== undefined && { user: listed }) };
@@ -35,7 +35,7 @@ export const memoryRoutes: readonly Route[] = [
         ...(about !== undefined && { key: about }),
         ...(!history && { at: call.host.clock.now() }),
       };
-      return answer({ items: await memoryOf(call).facts(readOwner(call, named), query) });
+      return toJsonResponse({ items: await memoryOf(call).facts(readOwner(call, named), query) });
     },
   }),
   route({
@@ -48,7 +48,7 @@ export const memoryRoutes: readonly Route[] = [
     handle: async (call) => {
       const blocks = await memoryOf(call).blocks(readOwner(call, call.query.user));
       const isBound = userOf(call.principal) !== null;
-      return answer({ items: blocks.filter(({ shared }) => !isBound || shared !== "tenant") });
+      return toJsonResponse({ items: blocks.filter(({ shared }) => !isBound || shared !== "tenant") });
     },
   }),
   route({
@@ -64,7 +64,9 @@ export const memoryRoutes: readonly Route[] = [
     }),
     handle: async (call) => {
       const { user: named, text, limit = 20 } = call.body;
-      return answer({ items: await memoryOf(call).recall(text, { ...readOwner(call, named), limit }) });
+      return toJsonResponse({
+        items: await memoryOf(call).recall(text, { ...readOwner(call, named), limit }),
+      });
     },
   }),
   route({
@@ -80,7 +82,7 @@ export const memoryRoutes: readonly Route[] = [
       const acting = actingUser(principal, named, "body.user");
       const owner = { ...whose(principal), ...(acting !== null && { user: acting }) };
       const erased = await memoryOf(call).forget(whatToForget(about, fact), owner);
-      return answer({ forgotten: erased.length });
+      return toJsonResponse({ forgotten: erased.length });
     },
   }),
   route({
@@ -93,21 +95,23 @@ export const memoryRoutes: readonly Route[] = [
     query: shape.object(user),
     handle: async (call) => {
       const owner = readOwner(call, call.query.user);
-      return subscribe(call, async () => lines(memoryOf(call), owner), { type: "application/x-ndjson" });
+      return subscribe(call, async () => toMemoryLines(memoryOf(call), owner), {
+        type: "application/x-ndjson",
+      });
     },
   }),
 ];
 
-/** @throws RefusalError unless exactly one is named. */
+/** @throws HttpError unless exactly one is named. */
 function whatToForget(
   about: string | undefined,
   fact: string | undefined,
 ): { readonly key: string } | { readonly fact: string } {
   if (about !== undefined && fact === undefined) return { key: about };
   if (fact !== undefined && about === undefined) return { fact };
-  throw new RefusalError("invalid-request", "body: give either key or fact");
+  throw new HttpError("invalid-request", "body: give either key or fact");
 }
 
-async function* lines(memory: Memories, owner: ConversationOwner): AsyncGenerator<string, void> {
+async function* toMemoryLines(memory: Memories, owner: ConversationOwner): AsyncGenerator<string, void> {
   for await (const record of memory.export(owner)) yield `${JSON.stringify(record)}\n`;
 }

@@ -2,17 +2,17 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Page, RunId, type RunRecord, RunStatus, SessionId, StopReason, UserId } from "#kernel";
 import { type Principal, whose } from "../auth.ts";
-import { answer, type Route, route, type ServerHost } from "../route.ts";
+import { toJsonResponse, type Route, route, type ServerDeps } from "../route.ts";
 import { actingUser, listedUser } from "../users.ts";
-import { refuse, type Shape, shape } from "../shape.ts";
+import { refuseRequest, type Shape, shape } from "../shape.ts";
 import { checkServed, searchOf } from "../run-query.ts";
 import { agentOf } from "./agents.ts";
 import { addAsks, type ListedRun, listPending } from "../pending.ts";
-import { runOf } from "./run-of.ts";
+import { findRun } from "./find-run.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
 /** Large answers, which repeat the same names, are a tenth as long compressed. */
-export async function compressed(value: unknown, accepted: string): Promise<Response> {
+export async function toCompressedResponse(value: unknown, accepted: string): Promise<Response> {
   const headers = { "content-type": "application/json", vary: "accept-encoding" };
   const text = JSON.stringify(value);
   if (!/\bgzip\b/.test(accepted)) return new Response(text, { headers });
@@ -21,14 +21,14 @@ export async function compressed(value: unknown, accepted: string): Promise<Resp
 }
 
 /** Returns the roots of trees with a call that waits for approval, among the newest 1,000. */
-async function askingRoots({ runtime }: ServerHost, principal: Principal): Promise<readonly RunId[]> {
+async function askingRoots({ runtime }: ServerDeps, principal: Principal): Promise<readonly RunId[]> {
   const trees = (await listPending(runtime, principal)).map(({ treeId }) => RunId.root(treeId));
   return [...new Set(trees)];
 }
 
 /** Adds to each run the number of calls that wait for approval. Ended runs have none, so nothing is read for them. */
 async function withAsks(
-  host: ServerHost,
+  host: ServerDeps,
   principal: Principal,
   runs: readonly RunRecord[],
 ): Promise<readonly ListedRun[]> {
@@ -99,7 +99,7 @@ export const runRoutes: readonly Route[] = [
       const { host, principal } = call;
       const { agent: name, user: named, session, channel, ...turn } = call.body;
       if (turn.after !== undefined && session === undefined)
-        refuse("body.after", "names an entry of a session: give `session`, too");
+        refuseRequest("body.after", "names an entry of a session: give `session`, too");
       const user = actingUser(principal, named, "body.user");
       const agent = agentOf(host, name);
       const owner = { ...whose(principal), ...(user !== null && { user }) };
@@ -127,7 +127,7 @@ export const runRoutes: readonly Route[] = [
       const search = searchOf(query);
       if (search) {
         const trees = await host.runtime.runs.search({ ...search, ...whose(principal) }, wantedPage);
-        return answer({ ...trees, items: await withAsks(host, principal, trees.items) });
+        return toJsonResponse({ ...trees, items: await withAsks(host, principal, trees.items) });
       }
       const wanted = {
         ...whose(principal),
@@ -142,7 +142,7 @@ export const runRoutes: readonly Route[] = [
         ...(query.asks === true && { runIds: await askingRoots(host, principal) }),
       };
       const found = await host.runtime.runs.list(wanted, wantedPage);
-      return answer({ ...found, items: await withAsks(host, principal, found.items) });
+      return toJsonResponse({ ...found, items: await withAsks(host, principal, found.items) });
     },
   }),
   route({
@@ -153,8 +153,8 @@ export const runRoutes: readonly Route[] = [
     room: "calls",
     summary: "The status of a run",
     handle: async (call) => {
-      const run = await runOf(call);
-      return answer({ treeId: run.treeId, runId: run.runId, status: await run.status() });
+      const run = await findRun(call);
+      return toJsonResponse({ treeId: run.treeId, runId: run.runId, status: await run.status() });
     },
   }),
   route({
@@ -164,7 +164,7 @@ export const runRoutes: readonly Route[] = [
     forUsers: true,
     room: "calls",
     summary: "The result of a run; null while it is alive",
-    handle: async (call) => answer(await (await runOf(call)).outcome()),
+    handle: async (call) => toJsonResponse(await (await findRun(call)).resultNow()),
   }),
   route({
     method: "get",
@@ -173,8 +173,11 @@ export const runRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Every run of its tree, in the order they were spawned",
     handle: async (call) => {
-      const { treeId } = await runOf(call);
-      return answer({ treeId, items: await call.host.runtime.runs.tree(treeId, whose(call.principal)) });
+      const { treeId } = await findRun(call);
+      return toJsonResponse({
+        treeId,
+        items: await call.host.runtime.runs.tree(treeId, whose(call.principal)),
+      });
     },
   }),
   route({
@@ -185,18 +188,18 @@ export const runRoutes: readonly Route[] = [
     summary: "The view of its tree up to the event `seq`; `/events?after=<seq>` has the rest",
     handle: async (call) => {
       const { host, principal, header } = call;
-      const { treeId } = await runOf(call);
+      const { treeId } = await findRun(call);
       const snapshot = await host.snapshots.read(principal, treeId);
-      return compressed(snapshot, header("accept-encoding") ?? "");
+      return toCompressedResponse(snapshot, header("accept-encoding") ?? "");
     },
   }),
   route({
     method: "get",
-    path: "/runs/:run/obstacle",
+    path: "/runs/:run/blocker",
     scope: "read",
     forUsers: true,
     summary: "What blocks a run, such as a build without workers; null if nothing does",
-    handle: async (call) => answer(await (await runOf(call)).obstacle()),
+    handle: async (call) => toJsonResponse(await (await findRun(call)).blocker()),
   }),
   route({
     method: "get",
@@ -205,6 +208,6 @@ export const runRoutes: readonly Route[] = [
     forUsers: true,
     room: "calls",
     summary: "Limits, spend, reservations and amounts in doubt of the tree and the run",
-    handle: async (call) => answer(await (await runOf(call)).ledger()),
+    handle: async (call) => toJsonResponse(await (await findRun(call)).ledger()),
   }),
 ];

@@ -2,8 +2,8 @@ import { NotFoundError, UserId } from "#kernel";
 import { errorMessage } from "#base";
 import { checkScheduleId, checkTimes, type ScheduleOwner, type ScheduleView } from "#runtime";
 import { whose } from "../auth.ts";
-import { answer, type Call, type Route, route } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
+import { refuseRequest, shape } from "../shape.ts";
 import { limitStart } from "../start-limits.ts";
 import { actingUser, listedUser } from "../users.ts";
 import { agentOf } from "./agents.ts";
@@ -34,15 +34,15 @@ const schedule = shape.object({
 
 const scheduleId = shape.id(checkScheduleId, "a schedule");
 
-/** @throws RefusalError */
-const idOf = ({ params }: Call): string => scheduleId.decode(params["schedule"], "path");
+/** @throws HttpError */
+const readScheduleId = ({ params }: Call): string => scheduleId.decode(params["schedule"], "path");
 
-/** Returns the user whose schedule the caller changes. @throws RefusalError */
+/** Returns the user whose schedule the caller changes. @throws HttpError */
 function actingOwner({ principal }: Call, named: UserId | undefined, at: string): ScheduleOwner {
   return { ...whose(principal), user: actingUser(principal, named, at) };
 }
 
-/** Refuses invalid times with an explanation. @throws RefusalError */
+/** Refuses invalid times with an explanation. @throws HttpError */
 function checkBody(
   { host }: Call,
   { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
@@ -50,12 +50,12 @@ function checkBody(
   try {
     checkTimes({ cron, timeZone }, host.clock.now());
   } catch (error) {
-    refuse("body", errorMessage(error));
+    refuseRequest("body", errorMessage(error));
   }
 }
 
 /** Returns the caller's key if the store has it: then it is looked up again at each tick. */
-async function keyOf({ host, principal }: Call): Promise<{ readonly key?: string }> {
+async function findKeyRecord({ host, principal }: Call): Promise<{ readonly key?: string }> {
   const { id, tenant } = principal;
   const record = await host.runtime.store.apiKeys.find(id);
   return record && record.tenant === tenant ? { key: id } : {};
@@ -73,8 +73,8 @@ const pauseRoute = (verb: "pause" | "resume", summary: string): Route =>
     handle: async (call) => {
       const { schedules } = call.host.runtime;
       const owner = actingOwner(call, call.body.user, "body.user");
-      const view: ScheduleView = await schedules[verb](idOf(call), owner);
-      return answer(view);
+      const view: ScheduleView = await schedules[verb](readScheduleId(call), owner);
+      return toJsonResponse(view);
     },
   });
 
@@ -92,7 +92,7 @@ export const scheduleRoutes: readonly Route[] = [
       const { user: named, ...request } = query;
       const listed = listedUser(principal, named);
       const filter = { ...whose(principal), ...request, ...(listed !== undefined && { user: listed }) };
-      return answer(await host.runtime.schedules.list(filter));
+      return toJsonResponse(await host.runtime.schedules.list(filter));
     },
   }),
   route({
@@ -104,11 +104,11 @@ export const scheduleRoutes: readonly Route[] = [
     summary: "A schedule: its times, its input, its next and its last tick",
     query: shape.object(user),
     handle: async (call) => {
-      const id = idOf(call);
+      const id = readScheduleId(call);
       const owner = { ...whose(call.principal), user: listedUser(call.principal, call.query.user) };
       const found = await call.host.runtime.schedules.get(id, owner);
       if (!found) throw new NotFoundError({ what: "schedule", id });
-      return answer(found);
+      return toJsonResponse(found);
     },
   }),
   route({
@@ -128,14 +128,14 @@ export const scheduleRoutes: readonly Route[] = [
       const view = await host.runtime.schedules.set({
         ...options,
         ...limitStart(call, agent, given),
-        ...(await keyOf(call)),
-        id: idOf(call),
+        ...(await findKeyRecord(call)),
+        id: readScheduleId(call),
         timeZone,
         agent,
         tenant,
         user: acting ?? undefined,
       });
-      return answer(view);
+      return toJsonResponse(view);
     },
   }),
   route({
@@ -146,11 +146,11 @@ export const scheduleRoutes: readonly Route[] = [
     summary: "Remove a schedule; live trees continue",
     query: shape.object(user),
     handle: async (call) => {
-      const id = idOf(call);
+      const id = readScheduleId(call);
       const owner = actingOwner(call, call.query.user, "query.user");
       if (!(await call.host.runtime.schedules.remove(id, owner)))
         throw new NotFoundError({ what: "schedule", id });
-      return answer({});
+      return toJsonResponse({});
     },
   }),
   pauseRoute("pause", "Pause a schedule: its ticks start no trees"),

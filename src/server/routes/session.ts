@@ -1,5 +1,5 @@
-import { answer, type Call, type Route, route } from "../route.ts";
-import { RefusalError } from "../refusal.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
+import { HttpError } from "../http-error.ts";
 
 /** Returns a caller's own identity and rights. */
 function toMe({ principal, host }: Call): object {
@@ -25,7 +25,7 @@ export const sessionCookieRoutes: readonly Route[] = [
     scope: null,
     forUsers: true,
     summary: "The rights and limits of the key, and when it expires",
-    handle: async (call) => answer(toMe(call)),
+    handle: async (call) => toJsonResponse(toMe(call)),
   }),
   route({
     method: "post",
@@ -36,13 +36,13 @@ export const sessionCookieRoutes: readonly Route[] = [
     summary: "Exchange the key for a session cookie",
     handle: async (call) => {
       const { host, principal, header } = call;
-      if (!host.needsKey) return answer(toMe(call));
+      if (!host.needsKey) return toJsonResponse(toMe(call));
       if (header("authorization") === undefined)
-        throw new RefusalError(
+        throw new HttpError(
           "unauthorized",
           "a session must be opened with an API key, not with another session",
         );
-      const opened = answer(toMe(call));
+      const opened = toJsonResponse(toMe(call));
       opened.headers.set("set-cookie", host.sessions.open(principal, header("host") ?? ""));
       return opened;
     },
@@ -54,7 +54,7 @@ export const sessionCookieRoutes: readonly Route[] = [
     forUsers: true,
     summary: "End the session of the cookie",
     handle: async ({ host, header }) => {
-      const closed = answer({});
+      const closed = toJsonResponse({});
       closed.headers.set("set-cookie", host.sessions.close(header("cookie") ?? null, header("host") ?? ""));
       return closed;
     },

@@ -1,7 +1,7 @@
 import { AgentId, EntryId, NotFoundError, SessionId, UserId } from "#kernel";
 import type { Conversation, ConversationOwner } from "#runtime";
-import { mayReadEntries, ownerOf, partitionOf, whose } from "../auth.ts";
-import { answer, type Call, type Route, route, subscribe } from "../route.ts";
+import { mayReadEntries, toOwner, partitionOf, whose } from "../auth.ts";
+import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 import { actingUser, listedUser, userOf } from "../users.ts";
 import { agentOf } from "./agents.ts";
@@ -17,15 +17,15 @@ const instructions = shape.text({ max: 10_000 });
 /** User of the session, for callers that may read all users. Absent: the anonymous user. */
 const user = { user: shape.optional(shape.id(UserId.of, "a user")) } as const;
 
-const idOf = ({ params }: Call): SessionId => sessionId.decode(params["session"], "session");
+const readSessionId = ({ params }: Call): SessionId => sessionId.decode(params["session"], "session");
 
 /** The conversation that an address names. @throws NotFoundError also if it is another tenant's or another user's. */
 const conversationOf = (call: Call): Promise<Conversation> =>
-  call.host.runtime.sessions.get(idOf(call), ownerOf(call.principal));
+  call.host.runtime.sessions.get(readSessionId(call), toOwner(call.principal));
 
 type ReadCall = Call<{ readonly user?: UserId }>;
 
-/** Returns the user whose conversations the caller reads. A caller without a user may name one. @throws RefusalError */
+/** Returns the user whose conversations the caller reads. A caller without a user may name one. @throws HttpError */
 function readOwner({ principal, query }: ReadCall): ConversationOwner {
   const named = listedUser(principal, query.user);
   return { ...whose(principal), ...(named !== undefined && { user: named }) };
@@ -33,7 +33,7 @@ function readOwner({ principal, query }: ReadCall): ConversationOwner {
 
 /** The conversation that an address names, for callers that read. @throws NotFoundError */
 const readConversation = (call: ReadCall): Promise<Conversation> =>
-  call.host.runtime.sessions.get(idOf(call), readOwner(call));
+  call.host.runtime.sessions.get(readSessionId(call), readOwner(call));
 
 const listRoutes: readonly Route[] = [
   route({
@@ -51,7 +51,7 @@ const listRoutes: readonly Route[] = [
     handle: async (call) => {
       const { size = 50, after, user: _, ...filter } = call.query;
       const wanted = { size, ...(after !== undefined && { after }) };
-      return answer(await call.host.runtime.sessions.list({ ...filter, ...readOwner(call) }, wanted));
+      return toJsonResponse(await call.host.runtime.sessions.list({ ...filter, ...readOwner(call) }, wanted));
     },
   }),
   route({
@@ -69,9 +69,9 @@ const listRoutes: readonly Route[] = [
     }),
     handle: async ({ host, principal, body }) => {
       const { agent, ...given } = body;
-      const options = { ...given, ...ownerOf(principal) };
+      const options = { ...given, ...toOwner(principal) };
       const { id } = await host.runtime.sessions.create(agentOf(host, agent), options);
-      return answer({ id });
+      return toJsonResponse({ id });
     },
   }),
 ];
@@ -90,7 +90,7 @@ const readRoutes: readonly Route[] = [
       const holder = call.host.runtime.turn(talk.id, readOwner(call));
       const read = [talk.head(), holder, talk.phase(), talk.contextUsage()] as const;
       const [head, turn, phase, contextUsage] = await Promise.all(read);
-      return answer({ ...head, phase, turn, contextUsage });
+      return toJsonResponse({ ...head, phase, turn, contextUsage });
     },
   }),
   route({
@@ -103,7 +103,7 @@ const readRoutes: readonly Route[] = [
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
       const { user: _, ...wanted } = call.query;
-      return answer(await (await readConversation(call)).messages(wanted));
+      return toJsonResponse(await (await readConversation(call)).messages(wanted));
     },
   }),
   route({
@@ -117,7 +117,7 @@ const readRoutes: readonly Route[] = [
     query: shape.object(user),
     handle: async (call) => {
       const talk = await readConversation(call);
-      return subscribe(call, async () => lines(talk), { type: "application/x-ndjson" });
+      return subscribe(call, async () => toSessionLines(talk), { type: "application/x-ndjson" });
     },
   }),
   route({
@@ -129,7 +129,7 @@ const readRoutes: readonly Route[] = [
     query: shape.object({ ...user, size: page.size, after: shape.optional(entry) }),
     handle: async (call) => {
       const { host, principal, query } = call;
-      const id = idOf(call);
+      const id = readSessionId(call);
       const { sessions } = host.runtime.store;
       const partition = partitionOf(principal);
       const { size = 50, after = null } = query;
@@ -139,7 +139,7 @@ const readRoutes: readonly Route[] = [
       if (!head) throw new NotFoundError({ what: "session", id });
       const items = await sessions.entries(partition, key, { after, limit: size });
       const hasContent = mayReadEntries(principal);
-      return answer({ ...head, hasContent, items: hasContent ? items : items.map(withoutContent) });
+      return toJsonResponse({ ...head, hasContent, items: hasContent ? items : items.map(withoutContent) });
     },
   }),
 ];
@@ -178,7 +178,7 @@ const writeRoutes: readonly Route[] = [
       const { host, principal } = call;
       const acting = actingUser(principal, named, "body.user");
       const owner = { ...whose(principal), ...(acting !== null && { user: acting }) };
-      const talk = await host.runtime.sessions.get(idOf(call), owner);
+      const talk = await host.runtime.sessions.get(readSessionId(call), owner);
       const more = told === undefined ? {} : { instructions: told };
       return startTree(call, {
         agent: talk.agent,
@@ -197,7 +197,7 @@ const writeRoutes: readonly Route[] = [
     body: shape.object({ entry: entryOrNone }),
     handle: async (call) => {
       await (await conversationOf(call)).navigate(call.body.entry);
-      return answer({});
+      return toJsonResponse({});
     },
   }),
   route({
@@ -207,7 +207,8 @@ const writeRoutes: readonly Route[] = [
     forUsers: true,
     summary: "A new conversation with everything up to an entry, by default all of it",
     body: shape.object({ entry: shape.optional(entry) }),
-    handle: async (call) => answer({ id: (await (await conversationOf(call)).fork(call.body.entry)).id }),
+    handle: async (call) =>
+      toJsonResponse({ id: (await (await conversationOf(call)).fork(call.body.entry)).id }),
   }),
   route({
     method: "patch",
@@ -218,7 +219,7 @@ const writeRoutes: readonly Route[] = [
     body: shape.object({ title: shape.nullable(title) }),
     handle: async (call) => {
       await (await conversationOf(call)).rename(call.body.title);
-      return answer({});
+      return toJsonResponse({});
     },
   }),
   route({
@@ -229,13 +230,13 @@ const writeRoutes: readonly Route[] = [
     summary: "Erase a conversation with all its messages",
     handle: async (call) => {
       await (await conversationOf(call)).delete();
-      return answer({});
+      return toJsonResponse({});
     },
   }),
 ];
 
 export const sessionRoutes: readonly Route[] = [...listRoutes, ...readRoutes, ...writeRoutes];
 
-async function* lines(talk: Conversation): AsyncGenerator<string, void> {
+async function* toSessionLines(talk: Conversation): AsyncGenerator<string, void> {
   yield* talk.export();
 }

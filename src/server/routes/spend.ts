@@ -1,10 +1,10 @@
 import { AttemptId, Spend, type SpendDimension, type SpendSum, UserId } from "#kernel";
 import { partitionOf } from "../auth.ts";
 import { type Cell, toCsv } from "../csv.ts";
-import { answer, type Route, route } from "../route.ts";
-import { refuse, type Shape, shape } from "../shape.ts";
+import { toJsonResponse, type Route, route } from "../route.ts";
+import { refuseRequest, type Shape, shape } from "../shape.ts";
 import { listedUser } from "../users.ts";
-import { runOf } from "./run-of.ts";
+import { findRun } from "./find-run.ts";
 import { page } from "./runs.ts";
 
 const dayMs = 86_400_000;
@@ -21,14 +21,14 @@ const dimensions: Shape<readonly SpendDimension[]> = {
     const found = [...new Set(String(value).split(","))].map((each) =>
       shape.oneOf(Spend.dimensions).decode(each, at),
     );
-    return found.length > 3 ? refuse(at, "must have at most three values") : found;
+    return found.length > 3 ? refuseRequest(at, "must have at most three values") : found;
   },
 };
 
 /** A group as callers see it. Days and hours are in UTC. */
 type ShownSum = Omit<SpendSum, "day" | "hour"> & { readonly day?: string; readonly hour?: string };
 
-function show({ day, hour, ...rest }: SpendSum): ShownSum {
+function toShownSum({ day, hour, ...rest }: SpendSum): ShownSum {
   return {
     ...(day !== undefined && { day: new Date(day * dayMs).toISOString().slice(0, 10) }),
     ...(hour !== undefined && { hour: `${new Date(Spend.startOf(hour)).toISOString().slice(0, 13)}:00Z` }),
@@ -80,10 +80,10 @@ export const spendRoutes: readonly Route[] = [
         ...(user !== undefined && { userId: user }),
         ...(topUsers !== undefined && { topUsers }),
       });
-      const items = sums.slice(0, size).map(show);
+      const items = sums.slice(0, size).map(toShownSum);
       if (/\btext\/csv\b/.test(header("accept") ?? "")) return csvOf(by, items);
       const range = { from: Spend.startOf(from), to: Spend.startOf(to) };
-      return answer({ ...range, by, items, more: sums.length > size });
+      return toJsonResponse({ ...range, by, items, more: sums.length > size });
     },
   }),
   route({
@@ -98,7 +98,7 @@ export const spendRoutes: readonly Route[] = [
       const user = listedUser(principal, undefined);
       const filter = user === undefined ? {} : { userId: user };
       const wanted = { size, ...(after !== undefined && { after }) };
-      return answer(await host.runtime.store.spend.inDoubt(partitionOf(principal), filter, wanted));
+      return toJsonResponse(await host.runtime.store.spend.inDoubt(partitionOf(principal), filter, wanted));
     },
   }),
   route({
@@ -110,8 +110,8 @@ export const spendRoutes: readonly Route[] = [
     summary: "The ceiling and the price of a call in doubt; null if the call is not in doubt",
     handle: async (call) => {
       const attempt = shape.id(AttemptId.of, "an attempt").decode(call.params["attempt"], "path.attempt");
-      const doubt = await (await runOf(call)).doubt(attempt);
-      return answer(
+      const doubt = await (await findRun(call)).doubt(attempt);
+      return toJsonResponse(
         doubt && { run: doubt.run, step: doubt.step, ceiling: doubt.ceiling, price: doubt.price },
       );
     },
@@ -150,7 +150,7 @@ export const spendRoutes: readonly Route[] = [
         since(Spend.dayStart(hour)),
         since(hour),
       ]);
-      return answer({ budget, live, today, thisHour });
+      return toJsonResponse({ budget, live, today, thisHour });
     },
   }),
 ];

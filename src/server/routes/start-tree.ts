@@ -3,11 +3,11 @@ import { EntryId, TreeId, type Agent, type Input, type UserId } from "#kernel";
 import type { RunHandle, TurnOptions } from "#runtime";
 import { whose } from "../auth.ts";
 import { input, labels } from "../content-shapes.ts";
-import { answer, type Call } from "../route.ts";
-import { type Decoded, priority, refuse, shape } from "../shape.ts";
+import { toJsonResponse, type Call } from "../route.ts";
+import { type Decoded, priority, refuseRequest, shape } from "../shape.ts";
 import { limitStart } from "../start-limits.ts";
 import { watchStart } from "./events.ts";
-import { heardOf } from "./heard-of.ts";
+import { waitUntilListed } from "./wait-until-listed.ts";
 
 /** The entry that a turn follows; null: none. */
 export const entryOrNone = shape.nullable(shape.id(EntryId.of, "an entry"));
@@ -57,7 +57,7 @@ interface Start {
 
 /**
  * Starts a tree within the limits of the key. Answers with its ids or, if the caller accepts server-sent events, with the
- * events and pieces of answers of the tree. @throws RefusalError
+ * events and pieces of answers of the tree. @throws HttpError
  */
 export async function startTree(call: Call, { agent, user, turn, begin }: Start): Promise<Response> {
   const { host, principal } = call;
@@ -68,10 +68,10 @@ export async function startTree(call: Call, { agent, user, turn, begin }: Start)
     const { treeId, runId } = await begin(given, { ...options, ...limited, id });
     host.recent.add(principal, treeId, user);
     // A queued tree writes nothing to the store before its turn.
-    if (!isQueued) call.hold(heardOf(call, treeId));
-    return answer({ treeId, runId }, 202);
+    if (!isQueued) call.hold(waitUntilListed(call, treeId));
+    return toJsonResponse({ treeId, runId }, 202);
   };
   if (!call.header("accept")?.includes("text/event-stream")) return start();
-  if (isQueued) refuse("body.onBusy", 'must not be "queue" for a start with a stream');
+  if (isQueued) refuseRequest("body.onBusy", 'must not be "queue" for a start with a stream');
   return watchStart(call, host.runtime.run(id, whose(principal)), start);
 }

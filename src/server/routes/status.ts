@@ -1,5 +1,5 @@
 import { withTimeout } from "#base";
-import { answer, type Route, route, type ServerHost } from "../route.ts";
+import { toJsonResponse, type Route, route, type ServerDeps } from "../route.ts";
 
 /** Milliseconds within which a store that is there answers. */
 const storeMs = 2_000;
@@ -7,7 +7,7 @@ const storeMs = 2_000;
 const onTimeout = (): null => null;
 
 /** Returns the number of live workers. Null if the store does not answer. */
-async function countWorkers({ runtime, clock }: ServerHost): Promise<number | null> {
+async function countWorkers({ runtime, clock }: ServerDeps): Promise<number | null> {
   const count = async (): Promise<number> => (await runtime.store.workers.list(clock.now())).length;
   return withTimeout<number | null>({ clock, ms: storeMs, onTimeout, bestEffort: true }, count).catch(
     () => null,
@@ -27,7 +27,7 @@ export const statusRoutes: readonly Route[] = [
       // Null: runs execute in this process, or it is unknown.
       const workers = runtime.hasWorkers ? counted : null;
       const store = counted === null ? "no-answer" : "ready";
-      return answer({
+      return toJsonResponse({
         version,
         workers,
         store,

@@ -1,10 +1,10 @@
 import { eraseError, type ManifestPart, NotFoundError, StepId, type StepManifest } from "#kernel";
 import type { StepSummary } from "#runtime";
 import { whose } from "../auth.ts";
-import { answer, type Call, type Route, route } from "../route.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 import { type ComparedStep, compareSteps } from "../step-diff.ts";
-import { runOf } from "./run-of.ts";
+import { findRun } from "./find-run.ts";
 import { page } from "./runs.ts";
 
 const id = shape.id(StepId.parse, "a step");
@@ -20,9 +20,9 @@ export const stepRoutes: readonly Route[] = [
     query: shape.object(page),
     handle: async (call) => {
       const { host, principal, query } = call;
-      const { runId } = await runOf(call);
+      const { runId } = await findRun(call);
       const { items, next } = await host.runtime.steps(runId, { ...whose(principal), ...query });
-      return answer({ items: items.map(withoutContent), next });
+      return toJsonResponse({ items: items.map(withoutContent), next });
     },
   }),
   route({
@@ -32,7 +32,7 @@ export const stepRoutes: readonly Route[] = [
     forUsers: true,
     summary: "The request and the response of a step; `diff` names a step whose parts are left out",
     query: shape.object(comparison),
-    handle: async (call) => answer(await readCompared(call)),
+    handle: async (call) => toJsonResponse(await readCompared(call)),
   }),
   route({
     method: "get",
@@ -43,7 +43,7 @@ export const stepRoutes: readonly Route[] = [
     query: shape.object(comparison),
     handle: async (call) => {
       const { prompt, answer: answered, replaced, ...step } = await readCompared(call);
-      return answer({
+      return toJsonResponse({
         ...withoutContent(step),
         prompt: prompt.map(withoutText),
         answer: answered.map(withoutText),
@@ -57,7 +57,7 @@ export const stepRoutes: readonly Route[] = [
 async function readCompared(call: Call<{ readonly diff?: StepId }>): Promise<ComparedStep> {
   const { host, principal, params, query } = call;
   const step = id.decode(params["step"], "step");
-  const { runId } = await runOf(call);
+  const { runId } = await findRun(call);
   for (const each of [step, query.diff ?? step])
     if (StepId.run(each) !== runId) throw new NotFoundError({ what: "step", id: each });
   const [shown, other] = await Promise.all([

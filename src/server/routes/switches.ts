@@ -1,7 +1,7 @@
 import type { SwitchTarget } from "#runtime";
 import { whose, type Principal } from "../auth.ts";
-import { answer, type Route, route } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
+import { toJsonResponse, type Route, route } from "../route.ts";
+import { refuseRequest, shape } from "../shape.ts";
 
 const target = {
   kind: shape.oneOf(["tool", "agent", "tenant"]),
@@ -16,16 +16,16 @@ interface NamedTarget {
 
 /**
  * Returns the target of a switch: the caller's tenant, or an agent or tool within it. A key without a tenant belongs to
- * an operator: it switches agents and tools for all tenants. @throws RefusalError
+ * an operator: it switches agents and tools for all tenants. @throws HttpError
  */
-function targetOf(principal: Principal, { kind, name }: NamedTarget): SwitchTarget {
+function toSwitchTarget(principal: Principal, { kind, name }: NamedTarget): SwitchTarget {
   const { tenant } = principal;
   if (kind === "tenant") {
-    if (tenant === null) refuse("key", "has no tenant");
-    if (name !== undefined) refuse("body.name", "must be missing: the key determines the tenant");
+    if (tenant === null) refuseRequest("key", "has no tenant");
+    if (name !== undefined) refuseRequest("body.name", "must be missing: the key determines the tenant");
     return { tenant };
   }
-  if (name === undefined) refuse("body.name", `must be the name of the ${kind}`);
+  if (name === undefined) refuseRequest("body.name", `must be the name of the ${kind}`);
   return kind === "agent" ? { ...whose(principal), agent: name } : { ...whose(principal), tool: name };
 }
 
@@ -37,7 +37,7 @@ export const switchRoutes: readonly Route[] = [
     room: "calls",
     summary: "Disabled agents and tools of the tenant; for a key without a tenant, of all tenants",
     handle: async ({ host, principal }) =>
-      answer({ items: await host.runtime.switches.list(whose(principal)) }),
+      toJsonResponse({ items: await host.runtime.switches.list(whose(principal)) }),
   }),
   route({
     method: "post",
@@ -47,11 +47,11 @@ export const switchRoutes: readonly Route[] = [
     body: shape.object({ ...target, reason: shape.optional(shape.text({ max: 500 })) }),
     handle: async ({ host, principal, body }) => {
       const { reason } = body;
-      await host.runtime.switches.disable(targetOf(principal, body), {
+      await host.runtime.switches.disable(toSwitchTarget(principal, body), {
         by: principal.id,
         ...(reason !== undefined && { reason }),
       });
-      return answer({});
+      return toJsonResponse({});
     },
   }),
   route({
@@ -61,8 +61,10 @@ export const switchRoutes: readonly Route[] = [
     summary: "Enable the tenant, an agent or a tool: held runs continue",
     body: shape.object(target),
     handle: async ({ host, principal, body }) => {
-      const wasDisabled = await host.runtime.switches.enable(targetOf(principal, body), { by: principal.id });
-      return answer({ wasDisabled });
+      const wasDisabled = await host.runtime.switches.enable(toSwitchTarget(principal, body), {
+        by: principal.id,
+      });
+      return toJsonResponse({ wasDisabled });
     },
   }),
 ];

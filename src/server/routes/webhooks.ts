@@ -2,22 +2,23 @@ import { NotFoundError, ReeveError, webhookEvents } from "#kernel";
 import { errorMessage } from "#base";
 import { checkWebhookId } from "#runtime";
 import { whose } from "../auth.ts";
-import { answer, type Call, type Route, route } from "../route.ts";
-import { refuse, shape } from "../shape.ts";
+import { toJsonResponse, type Call, type Route, route } from "../route.ts";
+import { refuseRequest, shape } from "../shape.ts";
 import { page } from "./runs.ts";
 
 const webhookId = shape.id(checkWebhookId, "a webhook");
 const deliveryId = shape.optional(shape.text());
 
-/** @throws RefusalError */
-const idOf = ({ params }: Call): string => webhookId.decode(params["webhook"], "path");
+/** @throws HttpError */
+const readWebhookId = ({ params }: Call): string => webhookId.decode(params["webhook"], "path");
 
 /**
- * Refuses invalid settings with an explanation. @throws RefusalError, or the error itself if it is not about settings.
+ * Refuses invalid settings with an explanation. @throws HttpError, or the error itself if it is not about settings.
  */
 function refuseSettings(error: unknown): never {
-  if (ReeveError.is(error) && error.code === "address-refused") refuse("body.url", errorMessage(error));
-  if (error instanceof TypeError || error instanceof RangeError) refuse("body", errorMessage(error));
+  if (ReeveError.is(error) && error.code === "address-refused")
+    refuseRequest("body.url", errorMessage(error));
+  if (error instanceof TypeError || error instanceof RangeError) refuseRequest("body", errorMessage(error));
   throw error;
 }
 
@@ -29,7 +30,7 @@ export const webhookRoutes: readonly Route[] = [
     scope: "admin",
     summary: "Webhooks, by id, without their secrets",
     handle: async ({ host, principal }) =>
-      answer({ items: await host.runtime.webhooks.list(whose(principal)), next: null }),
+      toJsonResponse({ items: await host.runtime.webhooks.list(whose(principal)), next: null }),
   }),
   route({
     method: "get",
@@ -37,10 +38,10 @@ export const webhookRoutes: readonly Route[] = [
     scope: "admin",
     summary: "A webhook, with the numbers of its pending and dead deliveries",
     handle: async (call) => {
-      const id = idOf(call);
+      const id = readWebhookId(call);
       const found = await call.host.runtime.webhooks.get(id, whose(call.principal));
       if (!found) throw new NotFoundError({ what: "webhook", id });
-      return answer(found);
+      return toJsonResponse(found);
     },
   }),
   route({
@@ -55,8 +56,8 @@ export const webhookRoutes: readonly Route[] = [
       secret: shape.optional(shape.text()),
     }),
     handle: async (call) => {
-      const options = { ...call.body, id: idOf(call), ...whose(call.principal) };
-      return answer(await call.host.runtime.webhooks.set(options).catch(refuseSettings));
+      const options = { ...call.body, id: readWebhookId(call), ...whose(call.principal) };
+      return toJsonResponse(await call.host.runtime.webhooks.set(options).catch(refuseSettings));
     },
   }),
   route({
@@ -65,10 +66,10 @@ export const webhookRoutes: readonly Route[] = [
     scope: "admin",
     summary: "Remove a webhook and its pending deliveries",
     handle: async (call) => {
-      const id = idOf(call);
+      const id = readWebhookId(call);
       if (!(await call.host.runtime.webhooks.remove(id, whose(call.principal))))
         throw new NotFoundError({ what: "webhook", id });
-      return answer({});
+      return toJsonResponse({});
     },
   }),
   route({
@@ -82,7 +83,9 @@ export const webhookRoutes: readonly Route[] = [
     }),
     handle: async (call) => {
       const options = { ...call.body, ...whose(call.principal) };
-      return answer(await call.host.runtime.webhooks.rotateSecret(idOf(call), options).catch(refuseSettings));
+      return toJsonResponse(
+        await call.host.runtime.webhooks.rotateSecret(readWebhookId(call), options).catch(refuseSettings),
+      );
     },
   }),
   route({
@@ -92,8 +95,11 @@ export const webhookRoutes: readonly Route[] = [
     summary: "Pending and dead deliveries of a webhook, newest first",
     query: shape.object({ ...page, status: shape.optional(shape.oneOf(["pending", "dead"])) }),
     handle: async (call) =>
-      answer(
-        await call.host.runtime.webhooks.deliveries(idOf(call), { ...call.query, ...whose(call.principal) }),
+      toJsonResponse(
+        await call.host.runtime.webhooks.deliveries(readWebhookId(call), {
+          ...call.query,
+          ...whose(call.principal),
+        }),
       ),
   }),
   route({
@@ -104,7 +110,9 @@ export const webhookRoutes: readonly Route[] = [
     body: shape.object({ delivery: deliveryId }),
     handle: async (call) => {
       const options = { ...call.body, ...whose(call.principal) };
-      return answer({ count: await call.host.runtime.webhooks.redeliver(idOf(call), options) });
+      return toJsonResponse({
+        count: await call.host.runtime.webhooks.redeliver(readWebhookId(call), options),
+      });
     },
   }),
 ];

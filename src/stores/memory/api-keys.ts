@@ -1,5 +1,5 @@
 import type { ApiKeyRecord, ApiKeyStore, UserId } from "#kernel";
-import { copy } from "./shelf.ts";
+import { copy } from "./tenant-map.ts";
 
 export class MemoryApiKeys implements ApiKeyStore {
   readonly #keys = new Map<string, ApiKeyRecord>();

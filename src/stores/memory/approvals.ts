@@ -14,10 +14,10 @@ import {
   type TreeId,
   type UserId,
 } from "#kernel";
-import { copy, pageOf, Shelf } from "./shelf.ts";
+import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryApprovals implements ApprovalStore {
-  readonly shelf = new Shelf<ApprovalRecord>();
+  readonly shelf = new TenantMap<ApprovalRecord>();
   readonly #userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined;
 
   /** `userOf` returns the user of a tree. Undefined if no run of the tree is known. */
@@ -58,6 +58,6 @@ export class MemoryApprovals implements ApprovalStore {
       .filter((approval) => tool === undefined || approval.tool === tool)
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter((approval) => userId === undefined || this.#userOf(partition, approval.treeId) === userId);
-    return pageOf(found, page, (approval) => [approval.requestedAt, approval.id]);
+    return toPage(found, page, (approval) => [approval.requestedAt, approval.id]);
   }
 }

@@ -7,7 +7,7 @@ import {
   type AuditStore,
   Partition,
 } from "#kernel";
-import { copy } from "./shelf.ts";
+import { copy } from "./tenant-map.ts";
 
 interface Chain {
   readonly links: AuditEntry[];

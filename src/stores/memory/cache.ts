@@ -1,5 +1,5 @@
 import type { CacheEntry, CacheLimits, CacheStore, Partition, TreeId } from "#kernel";
-import { copy, Shelf } from "./shelf.ts";
+import { copy, TenantMap } from "./tenant-map.ts";
 
 interface SizedEntry {
   readonly entry: CacheEntry;
@@ -8,7 +8,7 @@ interface SizedEntry {
 
 export class MemoryCacheStore implements CacheStore {
   /** The oldest first. */
-  readonly shelf = new Shelf<SizedEntry>();
+  readonly shelf = new TenantMap<SizedEntry>();
 
   async get(partition: Partition, key: string, now: number): Promise<CacheEntry | undefined> {
     const entry = this.shelf.of(partition).get(key)?.entry;

@@ -1,10 +1,10 @@
 import { type EventStore, type NumberedEvent, Partition, type TreeId } from "#kernel";
-import { Shelf } from "./shelf.ts";
+import { TenantMap } from "./tenant-map.ts";
 
 const eventsPerLook = 256;
 
 export class MemoryEvents implements EventStore {
-  readonly shelf = new Shelf<Map<number, NumberedEvent>>();
+  readonly shelf = new TenantMap<Map<number, NumberedEvent>>();
   readonly #waiting = new Set<() => void>();
   /** Subscribers to all trees of a tenant, by tenant. */
   readonly #ears = new Map<string, Set<() => void>>();

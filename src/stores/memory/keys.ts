@@ -1,9 +1,9 @@
 import { KeyDestroyedError, type KeyStore, Partition, type TreeId, type WrappedKey } from "#kernel";
-import { Shelf } from "./shelf.ts";
+import { TenantMap } from "./tenant-map.ts";
 
 export class MemoryKeys implements KeyStore {
   /** By tree; the empty name is the tenant's own key. Null: destroyed. */
-  readonly shelf = new Shelf<WrappedKey | null>();
+  readonly shelf = new TenantMap<WrappedKey | null>();
 
   async put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey> {
     const before = this.#kept(partition, tree);

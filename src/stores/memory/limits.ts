@@ -1,15 +1,15 @@
-import { type LimitStore, LimitState, type LimitWish, type Partition } from "#kernel";
-import { Shelf } from "./shelf.ts";
+import { type LimitStore, LimitState, type RateRequest, type Partition } from "#kernel";
+import { TenantMap } from "./tenant-map.ts";
 
 export class MemoryLimits implements LimitStore {
-  readonly shelf = new Shelf<LimitState>();
+  readonly shelf = new TenantMap<LimitState>();
 
   async take(
     partition: Partition,
     key: string,
-    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+    { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
-    const { state, waitMs } = LimitState.take(this.#kept(partition, key), wish, now);
+    const { state, waitMs } = LimitState.take(this.#kept(partition, key), rate, now);
     this.shelf.of(partition).set(key, state);
     return waitMs;
   }

@@ -7,26 +7,26 @@ import {
   type Page,
   type PageRequest,
   type Partition,
-  type Place,
+  type PageCursor,
   type TreeId,
 } from "#kernel";
-import { copy, pageFrom, Shelf } from "./shelf.ts";
+import { copy, pageFrom, TenantMap } from "./tenant-map.ts";
 
 interface MemoryText extends ManifestText {
   readonly lasts: boolean;
 }
 
 export class MemoryManifests implements ManifestStore {
-  readonly #manifests = new Shelf<Map<string, ManifestRecord>>();
-  readonly #texts = new Shelf<Map<string, MemoryText>>();
+  readonly #manifests = new TenantMap<Map<string, ManifestRecord>>();
+  readonly #texts = new TenantMap<Map<string, MemoryText>>();
 
   async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
     const { runId, lasts } = manifest;
     const tree = RunId.tree(runId);
     await this.putTexts(partition, tree, { texts, lasts });
     const manifests = ofTree(this.#manifests, partition, tree);
-    const known = manifests.get(idOf(manifest));
-    if (!known || (lasts && !known.lasts)) manifests.set(idOf(manifest), copy(manifest));
+    const known = manifests.get(toManifestId(manifest));
+    if (!known || (lasts && !known.lasts)) manifests.set(toManifestId(manifest), copy(manifest));
   }
 
   async putTexts(
@@ -54,7 +54,7 @@ export class MemoryManifests implements ManifestStore {
     return pageFrom(
       [...manifests].filter(({ runId }) => runId === run),
       request,
-      placeOf,
+      toManifestCursor,
     );
   }
 
@@ -85,11 +85,11 @@ export class MemoryManifests implements ManifestStore {
   }
 }
 
-const idOf = ({ stepId, attempt }: ManifestRecord): string => `${stepId} ${attempt}`;
-const placeOf = (manifest: ManifestRecord): Place => [manifest.at, idOf(manifest)];
+const toManifestId = ({ stepId, attempt }: ManifestRecord): string => `${stepId} ${attempt}`;
+const toManifestCursor = (manifest: ManifestRecord): PageCursor => [manifest.at, toManifestId(manifest)];
 
 function ofTree<Item>(
-  shelf: Shelf<Map<string, Item>>,
+  shelf: TenantMap<Map<string, Item>>,
   partition: Partition,
   tree: TreeId,
 ): Map<string, Item> {

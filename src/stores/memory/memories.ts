@@ -18,7 +18,7 @@ import {
   type UserId,
   weighTerms,
 } from "#kernel";
-import { copy, Shelf } from "./shelf.ts";
+import { copy, TenantMap } from "./tenant-map.ts";
 import type { MemoryVectors } from "./vectors.ts";
 
 /** All that one owner has. */
@@ -34,7 +34,7 @@ interface Memory {
 
 export class MemoryMemories implements MemoryStore {
   /** By owner. */
-  readonly #shelf = new Shelf<Memory>();
+  readonly #shelf = new TenantMap<Memory>();
   readonly #vectors: MemoryVectors;
 
   constructor(vectors: MemoryVectors) {

@@ -31,7 +31,7 @@ export function memoryStore({ maxFinishedTrees = Infinity }: MemoryStoreOptions 
 }
 
 class Memory implements Store {
-  readonly lasts = false;
+  readonly durable = false;
   readonly #finished: LruMap<string, () => void>;
   readonly runs = new MemoryRuns((partition, tree) =>
     this.#finished.set(Partition.key(partition, tree), () => this.#forget(partition, tree)),
@@ -68,7 +68,7 @@ class Memory implements Store {
     if (root) this.sessions.removeUnnamed(partition, { id: root.sessionId, userId: root.userId });
     for (let number = 0; runs.delete(RunId.of(tree, number)); number += 1);
     this.events.shelf.of(partition).delete(tree);
-    remove(this.approvals.shelf.of(partition), ({ treeId }) => treeId === tree);
+    removeMatching(this.approvals.shelf.of(partition), ({ treeId }) => treeId === tree);
     this.manifests.forget(partition, tree);
     this.spend.forget(partition, tree);
   }
@@ -83,10 +83,10 @@ class Memory implements Store {
       this.manifests.forget(partition, tree);
     }
     this.webhooks.dropTrees(partition, trees);
-    remove(this.approvals.shelf.of(partition), ({ treeId }) => trees.has(treeId));
-    remove(this.sessions.shelf.of(partition), ({ head }) => head.userId === user);
-    remove(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));
-    remove(this.cache.shelf.of(partition), ({ entry }) => entry.userId === user);
+    removeMatching(this.approvals.shelf.of(partition), ({ treeId }) => trees.has(treeId));
+    removeMatching(this.sessions.shelf.of(partition), ({ head }) => head.userId === user);
+    removeMatching(this.runs.shelf.of(partition), ({ runId }) => runs.has(runId));
+    removeMatching(this.cache.shelf.of(partition), ({ entry }) => entry.userId === user);
     this.memory.eraseUser(partition, user);
     this.spend.eraseUser(partition, user);
     await this.vectors.eraseUser(partition, user);
@@ -96,6 +96,6 @@ class Memory implements Store {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-function remove<Item>(items: Map<string, Item>, goes: (item: Item) => boolean): void {
+function removeMatching<Item>(items: Map<string, Item>, goes: (item: Item) => boolean): void {
   for (const [key, item] of items) if (goes(item)) items.delete(key);
 }

@@ -4,7 +4,7 @@ import {
   Page,
   type PageRequest,
   type Partition,
-  type Place,
+  type PageCursor,
   type RunFilter,
   type RunRecord,
   type RunStore,
@@ -12,10 +12,10 @@ import {
   type TreeSearch,
   type UserId,
 } from "#kernel";
-import { copy, pageOf, Shelf } from "./shelf.ts";
+import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryRuns implements RunStore {
-  readonly shelf = new Shelf<RunRecord>();
+  readonly shelf = new TenantMap<RunRecord>();
   readonly #onEnd: (partition: Partition, tree: TreeId) => void;
 
   /** `onEnd` is called for each record of a root that has ended. */
@@ -34,7 +34,7 @@ export class MemoryRuns implements RunStore {
       .of(partition)
       .values()
       .filter((run) => fits(run, filter));
-    return pageOf(found, page, (run) => [run.startedAt, run.runId]);
+    return toPage(found, page, (run) => [run.startedAt, run.runId]);
   }
 
   async search(partition: Partition, search: TreeSearch, request: PageRequest): Promise<Page<RunRecord>> {
@@ -42,10 +42,10 @@ export class MemoryRuns implements RunStore {
     const found = [...this.shelf.of(partition).values()]
       .filter((run) => run.parentRunId === null && isFound(run, search))
       .toSorted((a, b) => compareFound(search, a, b))
-      .map((run) => ({ run, place: placeOf(search, run) }));
+      .map((run) => ({ run, place: toRunCursor(search, run) }));
     const start = after === null ? 0 : found.findIndex(({ place }) => isBehind(search, place, after));
     const rest = start === -1 ? [] : found.slice(start, start + size + 1).map(({ run }) => run);
-    return Page.of(rest, size, (run) => placeOf(search, run));
+    return Page.of(rest, size, (run) => toRunCursor(search, run));
   }
 
   async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
@@ -84,11 +84,11 @@ function fits(run: RunRecord, filter: RunFilter): boolean {
 }
 
 /** The key of a run in a search by id or by name. */
-const textOf = (search: TreeSearch, run: RunRecord): string =>
+const toSearchText = (search: TreeSearch, run: RunRecord): string =>
   "name" in search ? `${run.name ?? ""}\n${run.runId}` : run.runId;
 
-const placeOf = (search: TreeSearch, run: RunRecord): Place =>
-  "minCostMicros" in search ? [run.costMicros, run.runId] : [0, textOf(search, run)];
+const toRunCursor = (search: TreeSearch, run: RunRecord): PageCursor =>
+  "minCostMicros" in search ? [run.costMicros, run.runId] : [0, toSearchText(search, run)];
 
 function isFound(run: RunRecord, search: TreeSearch): boolean {
   if ("minCostMicros" in search) return run.costMicros >= search.minCostMicros;
@@ -103,7 +103,7 @@ function compareFound(search: TreeSearch, a: RunRecord, b: RunRecord): number {
   return byName || compareTexts(a.runId, b.runId);
 }
 
-function isBehind(search: TreeSearch, [at, id]: Place, [lastAt, lastId]: Place): boolean {
+function isBehind(search: TreeSearch, [at, id]: PageCursor, [lastAt, lastId]: PageCursor): boolean {
   if ("minCostMicros" in search) return at < lastAt || (at === lastAt && id < lastId);
   return id > lastId;
 }

@@ -13,7 +13,7 @@ import {
   type SessionKey,
   type SessionStore,
 } from "#kernel";
-import { copy, pageOf, Shelf } from "./shelf.ts";
+import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 interface Conversation {
   head: Omit<SessionHead, "leaf">;
@@ -23,10 +23,10 @@ interface Conversation {
 }
 
 /** Also the order of sessions that started at the same time: no id has a space. */
-const keyOf = ({ id, userId }: SessionKey): string => `${id} ${userId ?? ""}`;
+const toSessionKey = ({ id, userId }: SessionKey): string => `${id} ${userId ?? ""}`;
 
 export class MemorySessions implements SessionStore {
-  readonly shelf = new Shelf<Conversation>();
+  readonly shelf = new TenantMap<Conversation>();
   readonly #onRemove: (partition: Partition, session: SessionKey) => void;
 
   /** `onRemove` is called for each session that is removed. */
@@ -66,7 +66,7 @@ export class MemorySessions implements SessionStore {
 
   async head(partition: Partition, session: SessionKey): Promise<SessionHead | null> {
     const found = this.#find(partition, session);
-    return found ? headOf(found) : null;
+    return found ? toHead(found) : null;
   }
 
   async list(
@@ -77,11 +77,11 @@ export class MemorySessions implements SessionStore {
     const fitting = this.shelf
       .of(partition)
       .values()
-      .map(headOf)
+      .map(toHead)
       .filter((head) => userId === undefined || head.userId === userId)
       .filter((head) => agentId === undefined || head.agentId === agentId)
       .filter((head) => unnamed || head.isNamed);
-    return pageOf(fitting, page, (head) => [head.startedAt, keyOf(head)]);
+    return toPage(fitting, page, (head) => [head.startedAt, toSessionKey(head)]);
   }
 
   async rename(partition: Partition, session: SessionKey, title: string | null): Promise<void> {
@@ -90,7 +90,7 @@ export class MemorySessions implements SessionStore {
   }
 
   async remove(partition: Partition, session: SessionKey): Promise<void> {
-    this.shelf.of(partition).delete(keyOf(session));
+    this.shelf.of(partition).delete(toSessionKey(session));
     this.#onRemove(partition, session);
   }
 
@@ -126,7 +126,7 @@ export class MemorySessions implements SessionStore {
     }
     found.leaves.delete(branch);
     found.leaves.set(null, leaf);
-    for (const other of found.leaves.keys()) if (other && RunId.isRoot(other)) drop(found, other);
+    for (const other of found.leaves.keys()) if (other && RunId.isRoot(other)) dropEntries(found, other);
     return leaf;
   }
 
@@ -171,11 +171,11 @@ export class MemorySessions implements SessionStore {
 
   async dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void> {
     const found = this.#find(partition, session);
-    if (found) drop(found, branch);
+    if (found) dropEntries(found, branch);
   }
 
   #find(partition: Partition, session: SessionKey): Conversation | undefined {
-    return this.shelf.of(partition).get(keyOf(session));
+    return this.shelf.of(partition).get(toSessionKey(session));
   }
 
   #of(partition: Partition, session: SessionKey): Conversation {
@@ -186,14 +186,14 @@ export class MemorySessions implements SessionStore {
 
   #create(partition: Partition, head: Conversation["head"]): Conversation {
     const sessions = this.shelf.of(partition);
-    const key = keyOf(head);
+    const key = toSessionKey(head);
     const conversation = sessions.get(key) ?? { head, entries: new Map(), leaves: new Map() };
     sessions.set(key, conversation);
     return conversation;
   }
 }
 
-function drop({ entries, leaves }: Conversation, branch: RunId): void {
+function dropEntries({ entries, leaves }: Conversation, branch: RunId): void {
   for (const entry of entries.values()) if (entry.branch === branch) entries.delete(entry.id);
   leaves.delete(branch);
 }
@@ -203,4 +203,4 @@ function touch(conversation: Conversation, at: number): void {
   if (at > head.updatedAt) conversation.head = { ...head, updatedAt: at };
 }
 
-const headOf = ({ head, leaves }: Conversation): SessionHead => ({ ...head, leaf: leaves.get(null) ?? null });
+const toHead = ({ head, leaves }: Conversation): SessionHead => ({ ...head, leaf: leaves.get(null) ?? null });

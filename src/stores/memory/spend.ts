@@ -14,7 +14,7 @@ import {
   type TreeSpend,
   type UserId,
 } from "#kernel";
-import { copy, pageOf, Shelf } from "./shelf.ts";
+import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 /** A row that belongs to no tree any more. */
 interface DayRow extends SpendRow {
@@ -27,10 +27,10 @@ interface OwnedRow extends DayRow {
 }
 
 export class MemorySpend implements SpendStore {
-  readonly shelf = new Shelf<TreeSpend>();
-  readonly #days = new Shelf<DayRow>();
+  readonly shelf = new TenantMap<TreeSpend>();
+  readonly #days = new TenantMap<DayRow>();
   /** The money of all trees, by hour, agent and model. */
-  readonly #sums = new Shelf<SpendRow>();
+  readonly #sums = new TenantMap<SpendRow>();
 
   async tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null> {
     return copy(this.shelf.of(partition).get(tree) ?? null);
@@ -82,7 +82,7 @@ export class MemorySpend implements SpendStore {
     const found = [...this.shelf.of(partition)].flatMap(([tree, spend]) =>
       userId === undefined || spend.userId === userId ? doubtsOf(TreeId.of(tree), spend) : [],
     );
-    return pageOf(found, page, ({ at, attempt }) => [at, attempt]);
+    return toPage(found, page, ({ at, attempt }) => [at, attempt]);
   }
 
   async compact(partition: Partition, before: number): Promise<number> {

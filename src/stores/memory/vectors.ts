@@ -10,18 +10,18 @@ import {
   type VectorQuery,
   type VectorStore,
 } from "#kernel";
-import { copy, Shelf } from "./shelf.ts";
+import { copy, TenantMap } from "./tenant-map.ts";
 
 export class MemoryVectors implements VectorStore {
   /** By owner, then by item and embedder. */
-  readonly #shelf = new Shelf<Map<string, MemoryVector>>();
+  readonly #shelf = new TenantMap<Map<string, MemoryVector>>();
 
   async put(partition: Partition, owner: MemoryOwner, vectors: readonly MemoryVector[]): Promise<void> {
     vectors.forEach(MemoryVector.check);
     const key = MemoryOwner.key(owner);
     const own = this.#shelf.of(partition).get(key) ?? new Map<string, MemoryVector>();
     this.#shelf.of(partition).set(key, own);
-    for (const vector of vectors) own.set(keyOf(vector), copy(vector));
+    for (const vector of vectors) own.set(toVectorKey(vector), copy(vector));
   }
 
   async search(
@@ -58,8 +58,8 @@ export class MemoryVectors implements VectorStore {
     { after, limit }: { readonly after: VectorPosition | null; readonly limit: number },
   ): Promise<readonly MemoryVector[]> {
     return this.#own(partition, owner)
-      .filter((vector) => after === null || keyOf(vector) > keyOf(after))
-      .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+      .filter((vector) => after === null || toVectorKey(vector) > toVectorKey(after))
+      .toSorted((a, b) => (toVectorKey(a) < toVectorKey(b) ? -1 : 1))
       .slice(0, limit)
       .map(copy);
   }
@@ -84,4 +84,4 @@ export class MemoryVectors implements VectorStore {
   }
 }
 
-const keyOf = ({ item, embedder }: VectorPosition): string => `${MemoryItem.key(item)}\n${embedder}`;
+const toVectorKey = ({ item, embedder }: VectorPosition): string => `${MemoryItem.key(item)}\n${embedder}`;

@@ -10,9 +10,9 @@ import {
   type WebhookRecord,
   type WebhookStore,
 } from "#kernel";
-import { copy, pageOf, Shelf } from "./shelf.ts";
+import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
-interface Kept {
+interface StoredDelivery {
   readonly partition: Partition;
   readonly delivery: WebhookDelivery;
   readonly lease: string;
@@ -20,8 +20,8 @@ interface Kept {
 }
 
 export class MemoryWebhooks implements WebhookStore {
-  readonly #webhooks = new Shelf<WebhookRecord>();
-  readonly #deliveries = new Map<string, Kept>();
+  readonly #webhooks = new TenantMap<WebhookRecord>();
+  readonly #deliveries = new Map<string, StoredDelivery>();
 
   async put(partition: Partition, webhook: WebhookRecord): Promise<void> {
     this.#webhooks.of(partition).set(webhook.id, copy(webhook));
@@ -45,7 +45,7 @@ export class MemoryWebhooks implements WebhookStore {
   async enqueue(partition: Partition, deliveries: readonly NewWebhookDelivery[]): Promise<void> {
     for (const given of deliveries) {
       const id = WebhookDelivery.id(given);
-      const key = keyOf(partition, given.webhookId, id);
+      const key = toDeliveryKey(partition, given.webhookId, id);
       if (this.#deliveries.has(key)) continue;
       const fresh = { status: "pending", attempts: 0, nextAt: given.at, error: null } as const;
       this.#deliveries.set(key, {
@@ -64,7 +64,7 @@ export class MemoryWebhooks implements WebhookStore {
   ): Promise<Page<WebhookDelivery>> {
     const all = this.#of(partition, webhookId).map(([, { delivery }]) => delivery);
     const found = all.filter((delivery) => status === undefined || delivery.status === status);
-    return pageOf(found.map(copy), page, ({ at, id }) => [at, id]);
+    return toPage(found.map(copy), page, ({ at, id }) => [at, id]);
   }
 
   async count(
@@ -95,11 +95,11 @@ export class MemoryWebhooks implements WebhookStore {
   }
 
   async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
-    const heads = new Map<string, readonly [string, Kept]>();
+    const heads = new Map<string, readonly [string, StoredDelivery]>();
     for (const entry of this.#deliveries) {
       const [, { partition, delivery }] = entry;
       if (delivery.status !== "pending") continue;
-      const stream = keyOf(partition, delivery.webhookId, delivery.treeId);
+      const stream = toDeliveryKey(partition, delivery.webhookId, delivery.treeId);
       const first = heads.get(stream);
       if (!first || delivery.seq < first[1].delivery.seq) heads.set(stream, entry);
     }
@@ -108,12 +108,12 @@ export class MemoryWebhooks implements WebhookStore {
       .toSorted(([, a], [, b]) => a.delivery.nextAt - b.delivery.nextAt);
     const counts = new Map<string, number>();
     for (const [, { partition, delivery, leasedUntil }] of heads.values()) {
-      const webhook = keyOf(partition, delivery.webhookId, "");
+      const webhook = toDeliveryKey(partition, delivery.webhookId, "");
       if (leasedUntil > now) counts.set(webhook, (counts.get(webhook) ?? 0) + 1);
     }
     const claimed: ClaimedDelivery[] = [];
     for (const [key, kept] of due) {
-      const webhook = keyOf(kept.partition, kept.delivery.webhookId, "");
+      const webhook = toDeliveryKey(kept.partition, kept.delivery.webhookId, "");
       const count = counts.get(webhook) ?? 0;
       if (count >= perWebhook || claimed.length >= limit) continue;
       counts.set(webhook, count + 1);
@@ -127,7 +127,7 @@ export class MemoryWebhooks implements WebhookStore {
     { partition, webhookId, id, lease }: ClaimedDelivery,
     outcome: Parameters<WebhookStore["settle"]>[1],
   ): Promise<void> {
-    const key = keyOf(partition, webhookId, id);
+    const key = toDeliveryKey(partition, webhookId, id);
     const kept = this.#deliveries.get(key);
     if (kept?.lease !== lease) return;
     if (outcome.kind === "delivered") {
@@ -154,12 +154,12 @@ export class MemoryWebhooks implements WebhookStore {
       if (owner.tenantId === partition.tenantId && trees.has(delivery.treeId)) this.#deliveries.delete(key);
   }
 
-  #of(partition: Partition, webhookId: string): readonly (readonly [string, Kept])[] {
+  #of(partition: Partition, webhookId: string): readonly (readonly [string, StoredDelivery])[] {
     return [...this.#deliveries].filter(
       ([, kept]) => kept.partition.tenantId === partition.tenantId && kept.delivery.webhookId === webhookId,
     );
   }
 }
 
-const keyOf = (partition: Partition, webhookId: string, id: string): string =>
+const toDeliveryKey = (partition: Partition, webhookId: string, id: string): string =>
   JSON.stringify([Partition.key(partition), webhookId, id]);

@@ -1,5 +1,5 @@
 import type { WorkerRecord, WorkerStore } from "#kernel";
-import { copy } from "./shelf.ts";
+import { copy } from "./tenant-map.ts";
 
 export class MemoryWorkers implements WorkerStore {
   readonly #workers = new Map<string, WorkerRecord>();

@@ -5,10 +5,10 @@ import type { PostgresStoreOptions } from "./postgres-store.ts";
 export type { PostgresStoreOptions };
 
 const packages = { kysely: () => import("kysely"), pg: () => import("pg") };
-const load = () => import("./postgres-store.ts");
+const loadPostgres = () => import("./postgres-store.ts");
 
 /** A store in PostgreSQL 15 or newer, for any number of processes. Creates and updates its tables. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { openPostgresStore } = await loadWithPackages("reeve/stores/postgres", packages, load);
+  const { openPostgresStore } = await loadWithPackages("reeve/stores/postgres", packages, loadPostgres);
   return openPostgresStore(options);
 }

@@ -51,18 +51,21 @@ export class Teller {
   }
 }
 
-type Heard = (partition: Partition, tree: TreeId) => void;
+type NotificationHandler = (partition: Partition, tree: TreeId) => void;
 
 /** Receives notifications of all processes on its own connection, which it renews indefinitely. */
 export class Listener {
   readonly #connectionString: string;
-  readonly #heard: Heard;
+  readonly #heard: NotificationHandler;
   readonly #renewed: () => void;
   #client: Client | null = null;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(connectionString: string, on: { readonly heard: Heard; readonly renewed: () => void }) {
+  constructor(
+    connectionString: string,
+    on: { readonly heard: NotificationHandler; readonly renewed: () => void },
+  ) {
     this.#connectionString = connectionString;
     this.#heard = on.heard;
     this.#renewed = on.renewed;

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool, types } from "pg";
 import { checkDuration, type Store } from "#kernel";
-import { Bell, migrate, SqlStore, type Tables } from "#stores/sql";
+import { ChangeNotifier, migrate, SqlStore, type Tables } from "#stores/sql";
 import { Listener, Teller } from "./notifications.ts";
 import { tenantAccess } from "./tenant-access.ts";
 
@@ -12,7 +12,7 @@ export interface PostgresStoreOptions {
   /** Maximum number of connections, apart from the one that listens. Default: 10. */
   readonly maxConnections?: number;
   /** Interval in milliseconds at which waiting readers poll without a notification. Default: 2,000. */
-  readonly lookMs?: number;
+  readonly pollIntervalMs?: number;
 }
 
 /** Any number: only migrations of this package take this lock. */
@@ -20,8 +20,8 @@ const migrationLock = 7_233_383;
 
 /** Opens a store in PostgreSQL, and creates or updates its tables. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { connectionString, maxConnections = 10, lookMs = 2_000 } = options;
-  checkDuration("lookMs", lookMs, { min: 1 });
+  const { connectionString, maxConnections = 10, pollIntervalMs = 2_000 } = options;
+  checkDuration("pollIntervalMs", pollIntervalMs, { min: 1 });
   const pool = new Pool({
     connectionString,
     max: maxConnections,
@@ -44,14 +44,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   const teller = new Teller(pool);
-  const bell: Bell = new Bell(() => {
+  const notifier: ChangeNotifier = new ChangeNotifier(() => {
     listener.start();
-    const timer = setInterval(() => bell.ringAll(), lookMs);
+    const timer = setInterval(() => notifier.ringAll(), pollIntervalMs);
     return () => clearInterval(timer);
   });
   const listener = new Listener(connectionString, {
-    heard: (partition, tree) => bell.ring(partition, tree),
-    renewed: () => bell.ringAll(),
+    heard: (partition, tree) => notifier.ring(partition, tree),
+    renewed: () => notifier.ringAll(),
   });
   const close = async (): Promise<void> => {
     await teller.close();
@@ -60,7 +60,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
   return new SqlStore({
     access: tenantAccess(db),
-    bell,
+    notifier,
     tell: (...given) => teller.tell(...given),
     close,
   });

@@ -32,7 +32,7 @@ export class SqlApiKeys implements ApiKeyStore {
         .where((eb) => eb.and({ tenant_id: tenant, api_key_id: id }))
         .executeTakeFirst(),
     );
-    return row ? recordOf(row) : null;
+    return row ? toApiKeyRecord(row) : null;
   }
 
   async list(owner: string | null): Promise<readonly ApiKeyRecord[]> {
@@ -44,7 +44,7 @@ export class SqlApiKeys implements ApiKeyStore {
         .orderBy("api_key_id")
         .execute(),
     );
-    return rows.map(recordOf);
+    return rows.map(toApiKeyRecord);
   }
 
   async revoke(owner: string | null, id: string): Promise<void> {
@@ -70,7 +70,7 @@ export class SqlApiKeys implements ApiKeyStore {
 type Row = Pick<Selectable<Tables["reeve_api_key"]>, "api_key_id" | "owner" | "user_id" | "body">;
 
 /** @throws TypeError if it is not the record of a key. */
-function recordOf({ api_key_id: id, owner, user_id: user, body }: Row): ApiKeyRecord {
+function toApiKeyRecord({ api_key_id: id, owner, user_id: user, body }: Row): ApiKeyRecord {
   const kept: unknown = JSON.parse(body);
   const rest = isJsonObject(kept) ? kept : {};
   return ApiKeyRecord.decode({

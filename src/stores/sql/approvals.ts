@@ -15,7 +15,7 @@ import {
   type TreeId,
 } from "#kernel";
 import type { Access } from "./access.ts";
-import { behind } from "./newest-first.ts";
+import { isBehindCursor } from "./newest-first.ts";
 
 export class SqlApprovals implements ApprovalStore {
   readonly #access: Access;
@@ -57,7 +57,7 @@ export class SqlApprovals implements ApprovalStore {
       return asked.where((eb) => eb.and(key)).executeTakeFirst();
     });
     if (!row) throw new NotFoundError({ what: "approval", id });
-    return recordOf(row);
+    return toApprovalRecord(row);
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
@@ -69,7 +69,7 @@ export class SqlApprovals implements ApprovalStore {
         .where((eb) => eb.and(theirs))
         .execute();
       for (const row of rows) {
-        const { decision, ...asked } = eraseApproval(recordOf(row));
+        const { decision, ...asked } = eraseApproval(toApprovalRecord(row));
         await db
           .updateTable("reeve_approval")
           .set({ body: JSON.stringify(asked), decision: decision && JSON.stringify(decision) })
@@ -90,7 +90,7 @@ export class SqlApprovals implements ApprovalStore {
         .selectFrom("reeve_approval")
         .select(["body", "decision"])
         .where("tenant_id", "=", tenant)
-        .where((eb) => behind(eb, { at: "requested_at", id: "approval_id", place: after }))
+        .where((eb) => isBehindCursor(eb, { at: "requested_at", id: "approval_id", place: after }))
         .$if(state !== undefined, (query) =>
           query.where("decision", state === "pending" ? "is" : "is not", null),
         )
@@ -111,11 +111,11 @@ export class SqlApprovals implements ApprovalStore {
         .limit(size + 1)
         .execute(),
     );
-    return Page.of(rows.map(recordOf), size, (approval) => [approval.requestedAt, approval.id]);
+    return Page.of(rows.map(toApprovalRecord), size, (approval) => [approval.requestedAt, approval.id]);
   }
 }
 
-function recordOf({
+function toApprovalRecord({
   body,
   decision,
 }: {

@@ -21,12 +21,12 @@ export class SqlAudit implements AuditStore {
 
   async append(partition: Partition, links: readonly AuditEntry[]): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
-      const head = await headOf(db, tenant);
+      const head = await readAuditHead(db, tenant);
       const refuse = (index: number): never => {
         throw new AuditChainError({ index, head: head?.index ?? null });
       };
       const top = head?.index ?? -1;
-      const wrong = await missing(
+      const wrong = await findMissing(
         db,
         tenant,
         links.filter(({ index }) => index <= top),
@@ -118,11 +118,11 @@ export class SqlAudit implements AuditStore {
   }
 
   async head(partition: Partition): Promise<AuditHead | null> {
-    return this.#access.read(partition, headOf);
+    return this.#access.read(partition, readAuditHead);
   }
 }
 
-async function headOf(db: Kysely<Tables>, tenant: string): Promise<AuditHead | null> {
+async function readAuditHead(db: Kysely<Tables>, tenant: string): Promise<AuditHead | null> {
   const links = db.selectFrom("reeve_audit").select(["link", "hash"]).where("tenant_id", "=", tenant);
   const head = await links.orderBy("link", "desc").limit(1).executeTakeFirst();
   return head ? { index: head.link, hash: head.hash } : null;
@@ -154,7 +154,7 @@ async function linksOf(
 }
 
 /** Returns the first of these links that is not stored unchanged. */
-async function missing(
+async function findMissing(
   db: Kysely<Tables>,
   tenant: string,
   links: readonly AuditEntry[],

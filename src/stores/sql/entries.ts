@@ -64,7 +64,7 @@ export async function insertEntries(
 }
 
 /** A cross join keeps SQLite from reading the whole session for each entry of the path. */
-export async function pathOf(
+export async function selectPath(
   db: Kysely<Tables>,
   own: OwnRows,
   { from, limit }: { readonly from: EntryId; readonly limit: number },
@@ -84,7 +84,7 @@ export async function pathOf(
   return rows.map(entryOf);
 }
 
-export async function entriesOf(
+export async function selectEntries(
   db: Kysely<Tables>,
   own: OwnRows,
   { after, limit }: { readonly after: EntryId | null; readonly limit: number },
@@ -160,11 +160,11 @@ export async function dropBranches(
 
 function entryOf({ entry_id, parent_id, branch, at, body }: Row): SessionEntry {
   const base = { id: entry_id, parentId: parent_id, at, branch: branch === "" ? null : branch };
-  return SessionEntry.decode(Json.as(base), said(body));
+  return SessionEntry.decode(Json.as(base), parseEntry(body));
 }
 
 /** A torn body must not make its session unreadable. */
-function said(body: string): Json {
+function parseEntry(body: string): Json {
   try {
     return Json.of(JSON.parse(body));
   } catch {

@@ -1,6 +1,6 @@
 import { type EventStore, Json, type NumberedEvent, type Partition, type TreeId } from "#kernel";
 import { type Access, batches } from "./access.ts";
-import type { Bell } from "./bell.ts";
+import type { ChangeNotifier } from "./change-notifier.ts";
 
 const eventsPerLook = 256;
 
@@ -9,12 +9,12 @@ export type Tell = (partition: Partition, tree: TreeId, seq: number) => void;
 
 export class SqlEvents implements EventStore {
   readonly #access: Access;
-  readonly #bell: Bell;
+  readonly #notifier: ChangeNotifier;
   readonly #tell: Tell;
 
-  constructor(access: Access, bell: Bell, tell: Tell) {
+  constructor(access: Access, notifier: ChangeNotifier, tell: Tell) {
     this.#access = access;
-    this.#bell = bell;
+    this.#notifier = notifier;
     this.#tell = tell;
   }
 
@@ -35,7 +35,7 @@ export class SqlEvents implements EventStore {
           .execute();
       }
     });
-    this.#bell.ring(partition, tree);
+    this.#notifier.ring(partition, tree);
     this.#tell(partition, tree, Math.max(...events.map(({ seq }) => seq)));
   }
 
@@ -77,19 +77,19 @@ export class SqlEvents implements EventStore {
     { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<readonly NumberedEvent[]> {
     signal.throwIfAborted();
-    const ear = this.#bell.listen(tree);
-    signal.addEventListener("abort", ear.close);
+    const subscription = this.#notifier.listen(tree);
+    signal.addEventListener("abort", subscription.close);
     try {
       for (;;) {
-        const sign = ear.next();
+        const sign = subscription.next();
         const found = await this.read(partition, tree, { after, limit: eventsPerLook });
         signal.throwIfAborted();
         if (found.length > 0) return found;
         await sign;
       }
     } finally {
-      signal.removeEventListener("abort", ear.close);
-      ear.close();
+      signal.removeEventListener("abort", subscription.close);
+      subscription.close();
     }
   }
 
@@ -98,18 +98,18 @@ export class SqlEvents implements EventStore {
     { signal }: { readonly signal: AbortSignal },
   ): AsyncGenerator<void, void> {
     signal.throwIfAborted();
-    const ear = this.#bell.listenToAll(partition);
-    signal.addEventListener("abort", ear.close);
+    const subscription = this.#notifier.listenToAll(partition);
+    signal.addEventListener("abort", subscription.close);
     try {
       for (;;) {
-        const sign = ear.next();
+        const sign = subscription.next();
         yield;
         await sign;
         signal.throwIfAborted();
       }
     } finally {
-      signal.removeEventListener("abort", ear.close);
-      ear.close();
+      signal.removeEventListener("abort", subscription.close);
+      subscription.close();
     }
   }
 }

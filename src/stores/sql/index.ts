@@ -1,5 +1,5 @@
 export type { Access, Work } from "./access.ts";
-export { Bell } from "./bell.ts";
+export { ChangeNotifier } from "./change-notifier.ts";
 export { migrate } from "./migrations.ts";
 export { SqlStore } from "./sql-store.ts";
 export type { Tables } from "./tables.ts";

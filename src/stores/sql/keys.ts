@@ -23,12 +23,12 @@ export class SqlKeys implements KeyStore {
             .where("reeve_key.key_id", "=", key.id),
         )
         .execute();
-      return (await kept(db, tenant, tree)) ?? key;
+      return (await readKey(db, tenant, tree)) ?? key;
     });
   }
 
   async get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null> {
-    return this.#access.read(partition, (db, tenant) => kept(db, tenant, tree));
+    return this.#access.read(partition, (db, tenant) => readKey(db, tenant, tree));
   }
 
   async destroy(partition: Partition, tree: TreeId | null): Promise<void> {
@@ -44,7 +44,7 @@ export class SqlKeys implements KeyStore {
 }
 
 /** @throws KeyDestroyedError */
-async function kept(db: Kysely<Tables>, tenant: string, tree: TreeId | null): Promise<WrappedKey | null> {
+async function readKey(db: Kysely<Tables>, tenant: string, tree: TreeId | null): Promise<WrappedKey | null> {
   const row = await db
     .selectFrom("reeve_key")
     .select(["key_id", "wrapped"])

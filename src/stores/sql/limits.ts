@@ -1,4 +1,4 @@
-import { Json, type LimitStore, LimitState, type LimitWish, type Partition } from "#kernel";
+import { Json, type LimitStore, LimitState, type RateRequest, type Partition } from "#kernel";
 import type { Access } from "./access.ts";
 
 /** One row per limit. It is locked for a single statement only, never while a caller waits. */
@@ -12,9 +12,9 @@ export class SqlLimits implements LimitStore {
   async take(
     partition: Partition,
     key: string,
-    { wish, now }: { readonly wish: LimitWish; readonly now: number },
+    { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
-    return this.#change(partition, key, (state) => LimitState.take(state, wish, now));
+    return this.#change(partition, key, (state) => LimitState.take(state, rate, now));
   }
 
   async correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void> {

@@ -9,7 +9,7 @@ import {
   type ManifestText,
   type PageRequest,
   type Partition,
-  type Place,
+  type PageCursor,
   type TreeId,
 } from "#kernel";
 import type { Kysely, Selectable } from "kysely";
@@ -85,7 +85,7 @@ export class SqlManifests implements ManifestStore {
         .limit(size + 1)
         .execute();
     });
-    return Page.of(rows.map(manifestOf), size, placeOf);
+    return Page.of(rows.map(manifestOf), size, toManifestCursor);
   }
 
   async texts(
@@ -138,7 +138,10 @@ async function insertTexts(
       .execute();
 }
 
-const placeOf = ({ at, stepId, attempt }: ManifestRecord): Place => [at, `${stepId} ${attempt}`];
+const toManifestCursor = ({ at, stepId, attempt }: ManifestRecord): PageCursor => [
+  at,
+  `${stepId} ${attempt}`,
+];
 
 function manifestOf({
   run_id,

@@ -282,10 +282,10 @@ function receiptOf(body: Json): BlockReceipt | null {
 }
 
 /** Labels that cannot be read are taken for the worst. */
-const labelsOf = (value: Json | undefined): Labels =>
+const decodeLabels = (value: Json | undefined): Labels =>
   value === undefined ? Labels.none : (Labels.decode(value) ?? Labels.of({ untrusted: true, private: true }));
 
-const runOf = (value: Json | undefined): RunId | null =>
+const parseRunId = (value: Json | undefined): RunId | null =>
   typeof value === "string" && RunId.is(value) ? value : null;
 
 function factOf(row: Selectable<Tables["reeve_memory_fact"]>): Fact {
@@ -298,8 +298,8 @@ function factOf(row: Selectable<Tables["reeve_memory_fact"]>): Fact {
     validFrom: row.valid_from,
     validTo: row.valid_to,
     recordedAt: row.recorded_at,
-    runId: runOf(runId),
-    labels: labelsOf(labels),
+    runId: parseRunId(runId),
+    labels: decodeLabels(labels),
   };
 }
 
@@ -312,7 +312,7 @@ function blockOf({ name, version, updated_at, body }: Selectable<Tables["reeve_m
     limit: typeof limit === "number" ? limit : 1,
     version,
     updatedAt: updated_at,
-    runId: runOf(runId),
-    labels: labelsOf(labels),
+    runId: parseRunId(runId),
+    labels: decodeLabels(labels),
   };
 }

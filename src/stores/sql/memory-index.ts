@@ -85,7 +85,9 @@ export async function searchTerms(
     ])
     .where("term", "in", [...weights.keys()])
     .$if(at !== undefined, (query) =>
-      query.where((eb) => eb.or([eb("kind", "<>", "fact"), eb("item", "in", holding(db, own, at ?? 0))])),
+      query.where((eb) =>
+        eb.or([eb("kind", "<>", "fact"), eb("item", "in", selectHolding(db, own, at ?? 0))]),
+      ),
     )
     .groupBy(found)
     .orderBy("score", "desc")
@@ -96,7 +98,7 @@ export async function searchTerms(
 }
 
 /** Returns the facts valid at a moment: begun, not ended, and not superseded. */
-function holding(db: Kysely<Tables>, own: OwnerColumns, at: number) {
+function selectHolding(db: Kysely<Tables>, own: OwnerColumns, at: number) {
   return db
     .selectFrom("reeve_memory_fact as fact")
     .select(sql<string>`'fact ' || fact.fact_id`.as("item"))

@@ -23,7 +23,7 @@ export const ownerColumns = (tenant: string, owner: MemoryOwner): OwnerColumns =
 });
 
 /** Texts compare byte by byte, and the byte after a space is `!`. */
-const after = (prefix: string): string => `${prefix.slice(0, -1)}!`;
+const toPrefixEnd = (prefix: string): string => `${prefix.slice(0, -1)}!`;
 
 /** Whether a row belongs to a user or to one of the user's sessions. */
 export const belongsTo =
@@ -36,7 +36,7 @@ export const belongsTo =
       eb("tenant_id", "=", tenant),
       eb.or([
         eb("owner", "=", MemoryOwner.key(MemoryOwner.user(user))),
-        eb.and([eb("owner", ">=", sessions), eb("owner", "<", after(sessions))]),
+        eb.and([eb("owner", ">=", sessions), eb("owner", "<", toPrefixEnd(sessions))]),
       ]),
     ]);
   };
@@ -72,7 +72,7 @@ export async function eraseSessionMemory(
       .deleteFrom(table)
       .where((eb) => eb.and({ ...ofUser }))
       .where("item", ">=", prefix)
-      .where("item", "<", after(prefix))
+      .where("item", "<", toPrefixEnd(prefix))
       .execute();
   }
 }

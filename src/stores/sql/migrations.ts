@@ -108,7 +108,7 @@ function userInSessionKey(dialect: Dialect): readonly string[] {
     ...sessionTables.toReversed().map((table) => `drop table ${table}`),
     ...sessionTables.map((table) => `alter table ${table.replace("reeve", "next")} rename to ${table}`),
     ...indexesOfSessions.map((index) => `create index ${index}`),
-    ...(dialect === "postgres" ? sessionTables.flatMap(guarded) : []),
+    ...(dialect === "postgres" ? sessionTables.flatMap(createRowPolicy) : []),
   ];
 }
 
@@ -134,7 +134,7 @@ function stepContent(dialect: Dialect): readonly string[] {
       lasts integer not null, body text not null, primary key (tenant_id, tree_id, hash, lasts))`,
     "create index reeve_manifest_run on reeve_manifest (tenant_id, run_id, at, step_id, attempt)",
     "create index reeve_manifest_tree on reeve_manifest (tenant_id, tree_id)",
-    ...(dialect === "postgres" ? ["reeve_manifest", "reeve_text"].flatMap(guarded) : []),
+    ...(dialect === "postgres" ? ["reeve_manifest", "reeve_text"].flatMap(createRowPolicy) : []),
   ];
 }
 
@@ -150,21 +150,21 @@ const migrations: readonly Migration[] = [
         ([name, rest]) => `create table ${name} (tenant_id ${idType[dialect]} not null, ${rest})`,
       ),
       ...indexesOfTheFirst.map((index) => `create index ${index}`),
-      ...(dialect === "postgres" ? tables.flatMap(([name]) => guarded(name)) : []),
+      ...(dialect === "postgres" ? tables.flatMap(([name]) => createRowPolicy(name)) : []),
     ];
   },
   (dialect) => [
     `create table reeve_worker (
       tenant_id ${idType[dialect]} not null, worker_id ${idType[dialect]} not null, url text not null,
       expires_at bigint not null, primary key (tenant_id, worker_id))`,
-    ...(dialect === "postgres" ? guarded("reeve_worker") : []),
+    ...(dialect === "postgres" ? createRowPolicy("reeve_worker") : []),
   ],
   (dialect) => {
     const id = idType[dialect];
     return [
       `create table reeve_limit (tenant_id ${id} not null, key ${id} not null, body text not null,
        primary key (tenant_id, key))`,
-      ...(dialect === "postgres" ? guarded("reeve_limit") : []),
+      ...(dialect === "postgres" ? createRowPolicy("reeve_limit") : []),
     ];
   },
   (dialect) => {
@@ -173,7 +173,7 @@ const migrations: readonly Migration[] = [
       `create table reeve_api_key (tenant_id ${id} not null, api_key_id ${id} not null, owner ${id} not null,
        body text not null, primary key (tenant_id, api_key_id))`,
       "create index reeve_api_key_owner on reeve_api_key (tenant_id, owner, api_key_id)",
-      ...(dialect === "postgres" ? guarded("reeve_api_key") : []),
+      ...(dialect === "postgres" ? createRowPolicy("reeve_api_key") : []),
     ];
   },
   () => [
@@ -188,15 +188,15 @@ const migrations: readonly Migration[] = [
   stepContent,
   (dialect) => [
     ...memoryMigration(dialect, idType[dialect]),
-    ...(dialect === "postgres" ? memoryTables.flatMap(guarded) : []),
+    ...(dialect === "postgres" ? memoryTables.flatMap(createRowPolicy) : []),
   ],
   (dialect) => [
     ...webhookMigration(idType[dialect]),
-    ...(dialect === "postgres" ? ["reeve_webhook", "reeve_webhook_delivery"].flatMap(guarded) : []),
+    ...(dialect === "postgres" ? ["reeve_webhook", "reeve_webhook_delivery"].flatMap(createRowPolicy) : []),
   ],
   (dialect) => [
     ...cacheMigration(idType[dialect]),
-    ...(dialect === "postgres" ? guarded("reeve_cache") : []),
+    ...(dialect === "postgres" ? createRowPolicy("reeve_cache") : []),
   ],
   () => [
     ...["max_cost bigint", "name text", "agents bigint", "live_agents bigint"].map(
@@ -211,20 +211,20 @@ const migrations: readonly Migration[] = [
     // Beginnings of names are found byte by byte.
     ...(dialect === "postgres" ? [`alter table reeve_run alter column name type ${idType.postgres}`] : []),
     ...spendMigration(idType[dialect]),
-    ...(dialect === "postgres" ? spendTables.flatMap(guarded) : []),
+    ...(dialect === "postgres" ? spendTables.flatMap(createRowPolicy) : []),
   ],
   (dialect) => [
     ...recordsMigration(dialect, idType[dialect]),
-    ...(dialect === "postgres" ? guarded("reeve_audit_check") : []),
+    ...(dialect === "postgres" ? createRowPolicy("reeve_audit_check") : []),
   ],
   (dialect) => [
     ...spendSumMigration(dialect, idType[dialect]),
-    ...(dialect === "postgres" ? guarded("reeve_spend_sum") : []),
+    ...(dialect === "postgres" ? createRowPolicy("reeve_spend_sum") : []),
   ],
 ];
 
 /** Restricts rows to the tenant named by the transaction, even for the owner of the table. */
-function guarded(table: string): readonly string[] {
+function createRowPolicy(table: string): readonly string[] {
   const own = "tenant_id = current_setting('reeve.tenant', true)";
   return [
     `alter table ${table} enable row level security`,

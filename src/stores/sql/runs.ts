@@ -4,7 +4,7 @@ import {
   Page,
   type PageRequest,
   type Partition,
-  type Place,
+  type PageCursor,
   type RunFilter,
   type RunRecord,
   RunStatus,
@@ -17,8 +17,8 @@ import {
 } from "#kernel";
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Access } from "./access.ts";
-import { behind } from "./newest-first.ts";
-import { searched } from "./tree-search.ts";
+import { isBehindCursor } from "./newest-first.ts";
+import { selectFound } from "./tree-search.ts";
 import type { Tables } from "./tables.ts";
 
 type Row = Selectable<Tables["reeve_run"]>;
@@ -77,7 +77,7 @@ export class SqlRuns implements RunStore {
             .flat()
             .toSorted(newestFirst)
             .slice(0, size + 1);
-    return Page.of(rows.map(recordOf), size, (run) => [run.startedAt, run.runId]);
+    return Page.of(rows.map(toRunRecord), size, (run) => [run.startedAt, run.runId]);
   }
 
   /** The newest runs of one status and reason, or of any. */
@@ -87,7 +87,7 @@ export class SqlRuns implements RunStore {
       readonly status: RunStatus | undefined;
       readonly stopReason: StopReason | undefined;
     },
-    { limit, after }: { readonly limit: number; readonly after: Place | null },
+    { limit, after }: { readonly limit: number; readonly after: PageCursor | null },
   ): Promise<readonly Row[]> {
     const { status, stopReason, since, until, agentType, userId, sessionId, rootsOnly, runIds } = filter;
     return this.#access.read(partition, (db, tenant) =>
@@ -95,7 +95,7 @@ export class SqlRuns implements RunStore {
         .selectFrom("reeve_run")
         .selectAll()
         .where("tenant_id", "=", tenant)
-        .where((eb) => behind(eb, { at: "started_at", id: "run_id", place: after }))
+        .where((eb) => isBehindCursor(eb, { at: "started_at", id: "run_id", place: after }))
         .$if(status !== undefined, (query) => query.where("status", "=", status ?? ""))
         .$if(stopReason !== undefined, (query) => query.where("stop_reason", "=", stopReason ?? ""))
         .$if(since !== undefined, (query) => query.where("started_at", ">=", since ?? 0))
@@ -116,7 +116,7 @@ export class SqlRuns implements RunStore {
   async search(partition: Partition, search: TreeSearch, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
     const rows = await this.#access.read(partition, (db, tenant) =>
-      searched(
+      selectFound(
         db
           .selectFrom("reeve_run")
           .selectAll()
@@ -126,7 +126,7 @@ export class SqlRuns implements RunStore {
         after,
       ).execute(),
     );
-    return Page.of(rows.map(recordOf), size, searchPlace(search));
+    return Page.of(rows.map(toRunRecord), size, searchPlace(search));
   }
 
   async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
@@ -135,10 +135,10 @@ export class SqlRuns implements RunStore {
         .selectFrom("reeve_run")
         .select([
           sql<number>`count(*)`.as("trees"),
-          sum("live_agents").as("agents"),
-          sum("spend").as("costMicros"),
-          sum("in_doubt").as("inDoubtMicros"),
-          sum("reserved").as("reservedMicros"),
+          sumColumn("live_agents").as("agents"),
+          sumColumn("spend").as("costMicros"),
+          sumColumn("in_doubt").as("inDoubtMicros"),
+          sumColumn("reserved").as("reservedMicros"),
         ])
         .where("tenant_id", "=", tenant)
         .where("parent_run_id", "is", null)
@@ -161,18 +161,18 @@ export class SqlRuns implements RunStore {
         .orderBy("run_id")
         .execute(),
     );
-    return rows.map(recordOf);
+    return rows.map(toRunRecord);
   }
 }
 
 const searchPlace =
   (search: TreeSearch) =>
-  (run: RunRecord): Place =>
+  (run: RunRecord): PageCursor =>
     "minCostMicros" in search
       ? [run.costMicros, run.runId]
       : [0, "name" in search ? `${run.name ?? ""}\n${run.runId}` : run.runId];
 
-const sum = (name: string): RawBuilder<number> =>
+const sumColumn = (name: string): RawBuilder<number> =>
   sql<number>`cast(coalesce(sum(${sql.ref(name)}), 0) as bigint)`;
 
 const newestFirst = (a: Row, b: Row): number => b.started_at - a.started_at || (a.run_id < b.run_id ? 1 : -1);
@@ -202,7 +202,7 @@ function rowOf(tenant: string, run: RunRecord): Row {
   };
 }
 
-function recordOf(row: Row): RunRecord {
+function toRunRecord(row: Row): RunRecord {
   return Json.as({
     treeId: row.tree_id,
     runId: row.run_id,

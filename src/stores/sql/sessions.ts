@@ -18,14 +18,14 @@ import { type Kysely, sql } from "kysely";
 import type { Access } from "./access.ts";
 import {
   dropBranches,
-  entriesOf,
+  selectEntries,
   insertEntries,
   leafOf,
   missingEntry,
   missingSession,
   type OwnRows,
   ownRows,
-  pathOf,
+  selectPath,
   setLeaf,
 } from "./entries.ts";
 import { eraseSessionMemory } from "./memory-owner-rows.ts";
@@ -40,7 +40,7 @@ export class SqlSessions implements SessionStore {
 
   async open(partition: Partition, session: NewSession): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
-      await create(db, tenant, { ...session, updatedAt: session.startedAt, forkedFrom: null });
+      await insertSession(db, tenant, { ...session, updatedAt: session.startedAt, forkedFrom: null });
     });
   }
 
@@ -57,9 +57,9 @@ export class SqlSessions implements SessionStore {
         .select(["agent_id", "channel", "places"])
         .where((eb) => eb.and(own))
         .executeTakeFirst();
-      const path = source ? await pathOf(db, own, { from: from.entry, limit: source.places }) : [];
+      const path = source ? await selectPath(db, own, { from: from.entry, limit: source.places }) : [];
       if (!source || path.length === 0) throw missingEntry(from.entry);
-      const created = await create(db, tenant, {
+      const created = await insertSession(db, tenant, {
         id,
         userId,
         startedAt,
@@ -68,7 +68,7 @@ export class SqlSessions implements SessionStore {
         metadata,
         isNamed: true,
         agentId: Json.as(source.agent_id),
-        channel: read(source.channel, isText),
+        channel: parseColumn(source.channel, isText),
         forkedFrom: { session: from.session.id, entry: from.entry },
       });
       if (!created) return;
@@ -86,7 +86,7 @@ export class SqlSessions implements SessionStore {
         .where("reeve_session.session_id", "=", session.id)
         .executeTakeFirst(),
     );
-    return row ? headOf(row) : null;
+    return row ? toHead(row) : null;
   }
 
   async list(
@@ -114,14 +114,14 @@ export class SqlSessions implements SessionStore {
         .limit(size + 1)
         .execute(),
     );
-    return Page.of(rows.map(headOf), size, (head) => [head.startedAt, `${head.id} ${head.userId ?? ""}`]);
+    return Page.of(rows.map(toHead), size, (head) => [head.startedAt, `${head.id} ${head.userId ?? ""}`]);
   }
 
   async rename(partition: Partition, session: SessionKey, title: string | null): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
       const renamed = await db
         .updateTable("reeve_session")
-        .set({ title: textOf(title) })
+        .set({ title: encodeText(title) })
         .where((eb) => eb.and(ownRows(tenant, session)))
         .returning("session_id")
         .executeTakeFirst();
@@ -182,7 +182,7 @@ export class SqlSessions implements SessionStore {
     session: SessionKey,
     range: { readonly from: EntryId; readonly limit: number },
   ): Promise<readonly SessionEntry[]> {
-    return this.#access.read(partition, (db, tenant) => pathOf(db, ownRows(tenant, session), range));
+    return this.#access.read(partition, (db, tenant) => selectPath(db, ownRows(tenant, session), range));
   }
 
   async entries(
@@ -190,7 +190,7 @@ export class SqlSessions implements SessionStore {
     session: SessionKey,
     range: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]> {
-    return this.#access.read(partition, (db, tenant) => entriesOf(db, ownRows(tenant, session), range));
+    return this.#access.read(partition, (db, tenant) => selectEntries(db, ownRows(tenant, session), range));
   }
 
   async leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null> {
@@ -211,7 +211,7 @@ export class SqlSessions implements SessionStore {
 }
 
 /** Whether it was not there before. */
-async function create(
+async function insertSession(
   db: Kysely<Tables>,
   tenant: string,
   session: Omit<SessionHead, "leaf">,
@@ -223,8 +223,8 @@ async function create(
       started_at: session.startedAt,
       updated_at: session.updatedAt,
       agent_id: session.agentId,
-      channel: textOf(session.channel),
-      title: textOf(session.title),
+      channel: encodeText(session.channel),
+      title: encodeText(session.title),
       metadata: JSON.stringify(session.metadata),
       is_named: session.isNamed ? 1 : 0,
       forked_session: session.forkedFrom?.session ?? null,
@@ -295,16 +295,16 @@ function heads(db: Kysely<Tables>, tenant: string) {
 
 type HeadRow = Awaited<ReturnType<ReturnType<typeof heads>["executeTakeFirstOrThrow"]>>;
 
-function headOf(row: HeadRow): SessionHead {
+function toHead(row: HeadRow): SessionHead {
   return Json.as({
     id: row.session_id,
     userId: row.user_id === "" ? null : row.user_id,
     startedAt: row.started_at,
     updatedAt: row.updated_at,
     agentId: row.agent_id,
-    channel: read(row.channel, isText),
-    title: read(row.title, isText),
-    metadata: read(row.metadata, isJsonObject) ?? {},
+    channel: parseColumn(row.channel, isText),
+    title: parseColumn(row.title, isText),
+    metadata: parseColumn(row.metadata, isJsonObject) ?? {},
     isNamed: row.is_named === 1,
     leaf: row.entry_id,
     forkedFrom: row.forked_session === null ? null : { session: row.forked_session, entry: row.forked_entry },
@@ -312,12 +312,12 @@ function headOf(row: HeadRow): SessionHead {
 }
 
 /** As JSON, because PostgreSQL refuses some characters that a text may contain. */
-const textOf = (text: string | null): string | null => (text === null ? null : JSON.stringify(text));
+const encodeText = (text: string | null): string | null => (text === null ? null : JSON.stringify(text));
 
 const isText = (value: Json | undefined): value is string => typeof value === "string";
 
 /** A torn value is left out: it must not make a list unreadable. */
-function read<Value extends Json>(
+function parseColumn<Value extends Json>(
   text: string | null,
   is: (value: Json | undefined) => value is Value,
 ): Value | null {

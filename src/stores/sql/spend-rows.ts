@@ -148,9 +148,9 @@ export const toRow = (row: Row): SpendRow => ({
 
 /** The order of the rows of a tree. */
 export const byKey = (a: SpendRow, b: SpendRow): number =>
-  a.hour - b.hour || compare(a.agentType, b.agentType) || compare(a.model, b.model);
+  a.hour - b.hour || compareText(a.agentType, b.agentType) || compareText(a.model, b.model);
 
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 export const toCall = (row: CallRow): Omit<CallInDoubt, "treeId" | "userId"> =>
   Json.as(

@@ -16,7 +16,7 @@ import {
 import { type RawBuilder, sql } from "kysely";
 import { batches, type Access } from "./access.ts";
 import { addToSums, rowsFor } from "./spend-sums.ts";
-import { behind } from "./newest-first.ts";
+import { isBehindCursor } from "./newest-first.ts";
 import {
   addUpRows,
   byKey,
@@ -185,7 +185,7 @@ export class SqlSpend implements SpendStore {
         .selectAll()
         .where("tenant_id", "=", tenant)
         .where("state", "=", sql.lit("in-doubt"))
-        .where((eb) => behind(eb, { at: "at", id: "attempt", place: after }))
+        .where((eb) => isBehindCursor(eb, { at: "at", id: "attempt", place: after }))
         .$if(userId !== undefined, (query) => query.where("user_id", "=", userId ?? ""))
         .orderBy("at", "desc")
         .orderBy("attempt", "desc")

@@ -3,7 +3,7 @@ import type { Access } from "./access.ts";
 import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
 import { SqlAudit } from "./audit.ts";
-import type { Bell } from "./bell.ts";
+import type { ChangeNotifier } from "./change-notifier.ts";
 import { SqlCache } from "./cache.ts";
 import { eraseUser, treesOf } from "./erase-user.ts";
 import { SqlEvents, type Tell } from "./events.ts";
@@ -21,14 +21,14 @@ import { SqlWorkers } from "./workers.ts";
 /** The database-specific parts of a store. */
 export interface Database {
   readonly access: Access;
-  readonly bell: Bell;
+  readonly notifier: ChangeNotifier;
   readonly tell: Tell;
   close(): Promise<void>;
 }
 
 /** The store on any database that speaks this SQL. */
 export class SqlStore implements Store {
-  readonly lasts = true;
+  readonly durable = true;
   readonly runs: SqlRuns;
   readonly events: SqlEvents;
   readonly sessions: SqlSessions;
@@ -47,10 +47,10 @@ export class SqlStore implements Store {
   readonly #database: Database;
 
   constructor(database: Database) {
-    const { access, bell } = database;
+    const { access, notifier } = database;
     this.#database = database;
     this.runs = new SqlRuns(access);
-    this.events = new SqlEvents(access, bell, database.tell);
+    this.events = new SqlEvents(access, notifier, database.tell);
     this.sessions = new SqlSessions(access);
     this.memory = new SqlMemories(access);
     this.vectors = new SqlVectors(access);
@@ -80,6 +80,6 @@ export class SqlStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#database.close();
-    this.#database.bell.close();
+    this.#database.notifier.close();
   }
 }

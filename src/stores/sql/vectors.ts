@@ -32,7 +32,7 @@ export class SqlVectors implements VectorStore {
         embedder,
         kind: item.kind,
         at,
-        vector: encode(vector),
+        vector: encodeVector(vector),
       }));
       for (const batch of batches(rows))
         await db
@@ -63,7 +63,7 @@ export class SqlVectors implements VectorStore {
         .execute(),
     );
     const hits = rows.flatMap((row) => {
-      const own = decode(row.vector);
+      const own = decodeVector(row.vector);
       if (own.length !== vector.length) return [];
       const score = MemoryVector.cosine(own, vector);
       return [{ owner, item: MemoryItem.parse(row.item), score, at: row.at }];
@@ -110,7 +110,7 @@ export class SqlVectors implements VectorStore {
       item: MemoryItem.parse(item),
       embedder,
       at,
-      vector: [...decode(vector)],
+      vector: [...decodeVector(vector)],
     }));
   }
 
@@ -127,11 +127,11 @@ export class SqlVectors implements VectorStore {
   }
 }
 
-const encode = (vector: readonly number[]): string =>
+const encodeVector = (vector: readonly number[]): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString("base64");
 
 /** Copied, because a view of numbers must begin at a multiple of their size. */
-function decode(text: string): Float32Array {
+function decodeVector(text: string): Float32Array {
   const bytes = Uint8Array.from(Buffer.from(text, "base64"));
   return new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4));
 }

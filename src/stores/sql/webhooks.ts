@@ -15,13 +15,13 @@ import {
   type WebhookStore,
 } from "#kernel";
 import { batches, type Access } from "./access.ts";
-import { behind } from "./newest-first.ts";
+import { isBehindCursor } from "./newest-first.ts";
 import type { Tables } from "./tables.ts";
 
 /** A sender reads the deliveries of all tenants at once, so all are in the partition without a tenant. */
 const shared: Partition = { tenantId: null };
 
-const ownerOf = ({ tenantId }: Partition): string => tenantId ?? "";
+const toOwnerColumn = ({ tenantId }: Partition): string => tenantId ?? "";
 
 export class SqlWebhooks implements WebhookStore {
   readonly #access: Access;
@@ -49,7 +49,7 @@ export class SqlWebhooks implements WebhookStore {
         .where((eb) => eb.and({ tenant_id: tenant, webhook_id: id }))
         .executeTakeFirst(),
     );
-    return row ? recordOf(row) : null;
+    return row ? toWebhookRecord(row) : null;
   }
 
   async list(partition: Partition): Promise<readonly WebhookRecord[]> {
@@ -61,7 +61,7 @@ export class SqlWebhooks implements WebhookStore {
         .orderBy("webhook_id")
         .execute(),
     );
-    return rows.map(recordOf);
+    return rows.map(toWebhookRecord);
   }
 
   async remove(partition: Partition, id: string): Promise<boolean> {
@@ -75,7 +75,7 @@ export class SqlWebhooks implements WebhookStore {
     await this.#access.write(shared, (db, tenant) =>
       db
         .deleteFrom("reeve_webhook_delivery")
-        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: id }))
+        .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition), webhook_id: id }))
         .execute(),
     );
     return removed.length > 0;
@@ -87,7 +87,9 @@ export class SqlWebhooks implements WebhookStore {
       for (const batch of batches(deliveries))
         await db
           .insertInto("reeve_webhook_delivery")
-          .values(batch.map((delivery) => newRow(delivery, { tenant_id: tenant, owner: ownerOf(partition) })))
+          .values(
+            batch.map((delivery) => newRow(delivery, { tenant_id: tenant, owner: toOwnerColumn(partition) })),
+          )
           .onConflict((conflict) => conflict.doNothing())
           .execute();
     });
@@ -103,8 +105,8 @@ export class SqlWebhooks implements WebhookStore {
       db
         .selectFrom("reeve_webhook_delivery")
         .selectAll()
-        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId }))
-        .where((eb) => behind(eb, { at: "at", id: "delivery_id", place: after }))
+        .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition), webhook_id: webhookId }))
+        .where((eb) => isBehindCursor(eb, { at: "at", id: "delivery_id", place: after }))
         .$if(status !== undefined, (query) => query.where("status", "=", status ?? ""))
         .orderBy("at", "desc")
         .orderBy("delivery_id", "desc")
@@ -122,7 +124,7 @@ export class SqlWebhooks implements WebhookStore {
       db
         .selectFrom("reeve_webhook_delivery")
         .select((eb) => ["status", eb.fn.countAll().as("number")])
-        .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId }))
+        .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition), webhook_id: webhookId }))
         .groupBy("status")
         .execute(),
     );
@@ -144,7 +146,12 @@ export class SqlWebhooks implements WebhookStore {
         .updateTable("reeve_webhook_delivery")
         .set({ status: "pending", attempts: 0, next_at: at, lease: "", leased_until: 0 })
         .where((eb) =>
-          eb.and({ tenant_id: tenant, owner: ownerOf(partition), webhook_id: webhookId, status: "dead" }),
+          eb.and({
+            tenant_id: tenant,
+            owner: toOwnerColumn(partition),
+            webhook_id: webhookId,
+            status: "dead",
+          }),
         )
         .$if(id !== undefined, (query) => query.where("delivery_id", "=", id ?? ""))
         .returning("delivery_id")
@@ -162,7 +169,7 @@ export class SqlWebhooks implements WebhookStore {
         db
           .updateTable("reeve_webhook_delivery")
           .set({ lease, leased_until: until })
-          .where((eb) => eb.and({ ...keyOf(row), status: "pending" }))
+          .where((eb) => eb.and({ ...toRowKey(row), status: "pending" }))
           .where((eb) => eb.or([eb("leased_until", "<=", now), eb("lease", "=", lease)]))
           .returningAll()
           .execute(),
@@ -177,7 +184,7 @@ export class SqlWebhooks implements WebhookStore {
     await this.#access.write(shared, async (db, tenant) => {
       const own = {
         tenant_id: tenant,
-        owner: ownerOf(partition),
+        owner: toOwnerColumn(partition),
         webhook_id: webhookId,
         delivery_id: id,
         lease,
@@ -204,7 +211,7 @@ export class SqlWebhooks implements WebhookStore {
       for (const batch of batches(trees))
         await db
           .deleteFrom("reeve_webhook_delivery")
-          .where((eb) => eb.and({ tenant_id: tenant, owner: ownerOf(partition) }))
+          .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition) }))
           .where("tree_id", "in", batch)
           .execute();
     });
@@ -258,7 +265,7 @@ export class SqlWebhooks implements WebhookStore {
 
 type Row = Selectable<Tables["reeve_webhook_delivery"]>;
 
-const keyOf = ({ tenant_id, owner, webhook_id, delivery_id }: Row) => ({
+const toRowKey = ({ tenant_id, owner, webhook_id, delivery_id }: Row) => ({
   tenant_id,
   owner,
   webhook_id,
@@ -303,7 +310,7 @@ function deliveryOf(row: Row): WebhookDelivery {
   return Json.as({ id, webhookId, treeId: TreeId.of(tree_id), ...rest });
 }
 
-function recordOf({
+function toWebhookRecord({
   webhook_id: id,
   body,
 }: Pick<Selectable<Tables["reeve_webhook"]>, "webhook_id" | "body">): WebhookRecord {

@@ -4,10 +4,14 @@ import type { SqliteVectorStore, SqliteVectorStoreOptions } from "./sqlite-vecto
 export type { SqliteVectorStore, SqliteVectorStoreOptions };
 
 const packages = { "sqlite-vec": () => import("sqlite-vec") };
-const load = () => import("./sqlite-vectors.ts");
+const loadSqliteVectors = () => import("./sqlite-vectors.ts");
 
 /** Vectors of memory in one file, for one machine, compared by the extension sqlite-vec within their owner. */
 export async function sqliteVectorStore(options: SqliteVectorStoreOptions): Promise<SqliteVectorStore> {
-  const { openSqliteVectorStore } = await loadWithPackages("reeve/stores/sqlite-vec", packages, load);
+  const { openSqliteVectorStore } = await loadWithPackages(
+    "reeve/stores/sqlite-vec",
+    packages,
+    loadSqliteVectors,
+  );
   return openSqliteVectorStore(options);
 }

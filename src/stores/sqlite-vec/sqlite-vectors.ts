@@ -62,7 +62,14 @@ class SqliteVectors implements SqliteVectorStore {
     this.#transaction(() => {
       const insert = this.#file.prepare("insert or replace into reeve_vector values (?, ?, ?, ?, ?, ?, ?)");
       for (const { item, embedder, at, vector } of vectors)
-        insert.run(...ownOf(partition, owner), MemoryItem.key(item), embedder, item.kind, at, encode(vector));
+        insert.run(
+          ...ownOf(partition, owner),
+          MemoryItem.key(item),
+          embedder,
+          item.kind,
+          at,
+          encodeBytes(vector),
+        );
     });
   }
 
@@ -72,7 +79,7 @@ class SqliteVectors implements SqliteVectorStore {
     { embedder, vector, kinds, limit }: VectorQuery,
   ): Promise<readonly MemoryHit[]> {
     MemoryVector.check({ vector });
-    const wanted = encode(vector);
+    const wanted = encodeBytes(vector);
     const rows = this.#file
       .prepare(
         `select item, at, 1 - vec_distance_cosine(vector, ?) as score from reeve_vector
@@ -85,7 +92,7 @@ class SqliteVectors implements SqliteVectorStore {
         ...ownOf(partition, owner),
         embedder,
         wanted.byteLength,
-        ...twice(kinds === undefined ? null : JSON.stringify(kinds)),
+        ...repeatValue(kinds === undefined ? null : JSON.stringify(kinds)),
         limit,
       );
     return rows.map(({ item, at, score }) => ({
@@ -120,7 +127,7 @@ class SqliteVectors implements SqliteVectorStore {
       item: MemoryItem.parse(String(item)),
       embedder: String(embedder),
       at: Number(at),
-      vector: vector instanceof Uint8Array ? decode(vector) : [],
+      vector: vector instanceof Uint8Array ? decodeBytes(vector) : [],
     }));
   }
 
@@ -128,7 +135,7 @@ class SqliteVectors implements SqliteVectorStore {
     const sessions = MemoryOwner.sessionsPrefix(user);
     this.#file
       .prepare("delete from reeve_vector where tenant_id = ? and (owner = ? or owner >= ? and owner < ?)")
-      .run(...ownOf(partition, MemoryOwner.user(user)), sessions, endOf(sessions));
+      .run(...ownOf(partition, MemoryOwner.user(user)), sessions, toRangeEnd(sessions));
   }
 
   async eraseSession(partition: Partition, session: SessionKey): Promise<void> {
@@ -139,7 +146,7 @@ class SqliteVectors implements SqliteVectorStore {
         .run(...ownOf(partition, MemoryOwner.session(session)));
       this.#file
         .prepare("delete from reeve_vector where tenant_id = ? and owner = ? and item >= ? and item < ?")
-        .run(...ownOf(partition, MemoryOwner.user(session.userId)), episodes, endOf(episodes));
+        .run(...ownOf(partition, MemoryOwner.user(session.userId)), episodes, toRangeEnd(episodes));
     });
   }
 
@@ -164,14 +171,15 @@ const ownOf = (partition: Partition, owner: MemoryOwner): [string, string] => [
   MemoryOwner.key(owner),
 ];
 
-const twice = (value: SQLInputValue): [SQLInputValue, SQLInputValue] => [value, value];
+const repeatValue = (value: SQLInputValue): [SQLInputValue, SQLInputValue] => [value, value];
 
 /** Texts compare byte by byte, and the byte after a space is `!`. */
-const endOf = (prefix: string): string => `${prefix.slice(0, -1)}!`;
+const toRangeEnd = (prefix: string): string => `${prefix.slice(0, -1)}!`;
 
-const encode = (vector: readonly number[]): Uint8Array => new Uint8Array(Float32Array.from(vector).buffer);
+const encodeBytes = (vector: readonly number[]): Uint8Array =>
+  new Uint8Array(Float32Array.from(vector).buffer);
 
 /** Copied, because a view of numbers must begin at a multiple of their size. */
-const decode = (bytes: Uint8Array): readonly number[] => [
+const decodeBytes = (bytes: Uint8Array): readonly number[] => [
   ...new Float32Array(Uint8Array.from(bytes).buffer, 0, Math.floor(bytes.byteLength / 4)),
 ];

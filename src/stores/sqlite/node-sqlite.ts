@@ -10,7 +10,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 
-const patienceMs = 10_000;
+const busyTimeoutMs = 10_000;
 const busy = 5;
 
 /** kysely on the SQLite that Node carries. */
@@ -38,7 +38,7 @@ class NodeSqliteDriver extends SqliteDriver {
  * has to release it.
  */
 export async function whenFree<T>(work: () => T | Promise<T>): Promise<T> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + busyTimeoutMs;
   for (;;) {
     try {
       return await work();

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
 import { Partition, type Store } from "#kernel";
-import { type Access, Bell, migrate, SqlStore, type Tables } from "#stores/sql";
+import { type Access, ChangeNotifier, migrate, SqlStore, type Tables } from "#stores/sql";
 import { nodeSqlite, whenFree } from "./node-sqlite.ts";
 
 /** Options of a SQLite store. */
@@ -15,7 +15,7 @@ export interface SqliteStoreOptions {
  * Interval in milliseconds at which a waiting reader checks for writes of other processes. A check is one call without
  * I/O.
  */
-const lookMs = 20;
+const pollIntervalMs = 20;
 
 /** Opens a store in one file. */
 export async function openSqliteStore({ path }: SqliteStoreOptions): Promise<Store> {
@@ -30,8 +30,8 @@ export async function openSqliteStore({ path }: SqliteStoreOptions): Promise<Sto
     write: (partition, work) =>
       db.transaction().execute((transaction) => work(transaction, Partition.key(partition))),
   };
-  const bell: Bell = new Bell(() => watch(file, () => bell.ringAll()));
-  return new SqlStore({ access, bell, tell: () => {}, close: () => db.destroy() });
+  const notifier: ChangeNotifier = new ChangeNotifier(() => watchVersion(file, () => notifier.ringAll()));
+  return new SqlStore({ access, notifier, tell: () => {}, close: () => db.destroy() });
 }
 
 /**
@@ -47,7 +47,7 @@ function createPrivate(path: string): void {
 }
 
 /** Calls when another connection has committed something. */
-function watch(file: DatabaseSync, changed: () => void): () => void {
+function watchVersion(file: DatabaseSync, changed: () => void): () => void {
   const look = file.prepare("pragma data_version");
   const version = (): unknown => look.get()?.["data_version"];
   let known = version();
@@ -56,6 +56,6 @@ function watch(file: DatabaseSync, changed: () => void): () => void {
     if (now === known) return;
     known = now;
     changed();
-  }, lookMs);
+  }, pollIntervalMs);
   return () => clearInterval(timer);
 }

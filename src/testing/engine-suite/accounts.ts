@@ -5,13 +5,13 @@ import { historyOf, only } from "./history.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice, total } from "./spender.ts";
 
 /** Creates a parent that spawns these agents in turn and returns how each of them stopped. */
-const bossOf = (helpers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {}): Agent =>
+const leadOf = (writers: readonly Agent[], rest: Omit<Agent, "id" | "run"> = {}): Agent =>
   agentOf(
-    "boss",
+    "lead",
     async (ctx) => {
       const stops: Json[] = [];
-      for (const helper of helpers) {
-        stops.push((await ctx.join(await ctx.spawn(helper, "work"))).stopReason);
+      for (const writer of writers) {
+        stops.push((await ctx.join(await ctx.spawn(writer, "work"))).stopReason);
       }
       return stops;
     },
@@ -31,9 +31,9 @@ export const accountCases: readonly EngineCase[] = [
         { model },
       );
       const modest = spender(model, [ask(80)]);
-      const boss = bossOf([talker, reader, modest], { budget: { maxTokens: 100 } });
-      await onRuntime(harness, { agents: [boss, talker, reader, modest] }, async (runtime) => {
-        const { output, usage } = await (await runtime.start(boss, "go")).result();
+      const lead = leadOf([talker, reader, modest], { budget: { maxTokens: 100 } });
+      await onRuntime(harness, { agents: [lead, talker, reader, modest] }, async (runtime) => {
+        const { output, usage } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["budget.tokens", "budget.tokens", "answer"]);
         assert.deepEqual([total(model.bill), usage.input + usage.output], [80, 80]);
       });
@@ -43,10 +43,10 @@ export const accountCases: readonly EngineCase[] = [
     name: "3.3 the tree's cap covers all its runs; a child's larger cap does not widen it",
     async run(harness) {
       const model = greedyModel();
-      const helper = spender(model, [ask(100)], { budget: { maxTokens: 5_000 } });
-      const boss = bossOf([helper, helper, helper, helper]);
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go", { budget: { maxTokens: 350 } })).result();
+      const writer = spender(model, [ask(100)], { budget: { maxTokens: 5_000 } });
+      const lead = leadOf([writer, writer, writer, writer]);
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go", { budget: { maxTokens: 350 } })).result();
         assert.deepEqual(output, ["answer", "answer", "answer", "budget.tokens"]);
         assert.equal(total(model.bill), 300);
       });
@@ -56,18 +56,18 @@ export const accountCases: readonly EngineCase[] = [
     name: "3.3 maxTurns counts the run's own calls, not its children's calls",
     async run(harness) {
       const model = greedyModel();
-      const helper = spender(model, [ask(50), ask(50), ask(50)]);
-      const boss = agentOf(
-        "boss",
+      const writer = spender(model, [ask(50), ask(50), ask(50)]);
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
-          const { status } = await ctx.join(await ctx.spawn(helper, "work"));
+          const { status } = await ctx.join(await ctx.spawn(writer, "work"));
           await ctx.llm(prompt, ask(50));
           return status;
         },
         { model, budget: { maxTurns: 1 } },
       );
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const { status, output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const { status, output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, output, model.bill.length], ["completed", "completed", 4]);
       });
     },
@@ -88,26 +88,26 @@ export const accountCases: readonly EngineCase[] = [
     name: "3.3 a budget belongs to a run: two runs of one agent never share a tab",
     async run(harness) {
       const model = greedyModel();
-      const helper = spender(model, [ask(90), ask(90)], { budget: { maxTokens: 100 } });
-      const boss = bossOf([helper, helper]);
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      const writer = spender(model, [ask(90), ask(90)], { budget: { maxTokens: 100 } });
+      const lead = leadOf([writer, writer]);
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([output, model.bill.length], [["budget.tokens", "budget.tokens"], 2]);
       });
     },
   },
   {
-    name: "3.3 a hiring with a limit that is no limit is refused",
+    name: "3.3 a spawning with a limit that is no limit is refused",
     async run(harness) {
-      const helper = agentOf("helper", async () => null);
-      const boss = agentOf("boss", async (ctx) =>
-        ctx.spawn(helper, "work", { budget: { maxTokens: -1 } }).then(
-          () => "hired",
+      const writer = agentOf("writer", async () => null);
+      const lead = agentOf("lead", async (ctx) =>
+        ctx.spawn(writer, "work", { budget: { maxTokens: -1 } }).then(
+          () => "spawned",
           (error: unknown) => (error instanceof RangeError ? "refused" : "another error"),
         ),
       );
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        assert.equal((await (await runtime.start(boss, "go")).result()).output, "refused");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        assert.equal((await (await runtime.start(lead, "go")).result()).output, "refused");
       });
     },
   },
@@ -118,13 +118,13 @@ export const accountCases: readonly EngineCase[] = [
       const caller = agentOf("caller", async (ctx) => void (await ctx.llm(prompt, { maxOutputTokens: 82 })), {
         model,
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = await Promise.all(Array.from({ length: 30 }, () => ctx.spawn(caller, "work")));
         const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return results.map(({ stopReason }) => stopReason);
       });
-      await onRuntime(harness, { agents: [boss, caller] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { budget: { maxTokens: 1_000 } });
+      await onRuntime(harness, { agents: [lead, caller] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { budget: { maxTokens: 1_000 } });
         const { output, usage } = await run.result();
         assert.deepEqual(new Set(Array.isArray(output) ? output : []), new Set(["answer", "budget.tokens"]));
         assert.ok(total(model.bill) <= 1_000, `billed ${total(model.bill)}`);
@@ -138,13 +138,13 @@ export const accountCases: readonly EngineCase[] = [
     async run(harness) {
       const model = greedyModel();
       const caller = spender(model, [ask(100)], { name: "caller" });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = await Promise.all(Array.from({ length: 24 }, () => ctx.spawn(caller, "work")));
         const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return results.map(({ stopReason }) => stopReason);
       });
-      await onRuntime(harness, { agents: [boss, caller] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { budget: { maxTokens: 1_150 } });
+      await onRuntime(harness, { agents: [lead, caller] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { budget: { maxTokens: 1_150 } });
         const { output } = await run.result();
         const stops = Array.isArray(output) ? output : [];
         assert.equal(stops.filter((stop) => stop === "answer").length, 10);
@@ -214,12 +214,12 @@ export const accountCases: readonly EngineCase[] = [
         },
         { model },
       );
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).costMicros,
       );
-      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { usage, costMicros, inDoubtMicros, output } = await run.result();
         const sum = reported.reduce((a, b) => a + b, 0);
         const settled = only(await historyOf(run), "budget.settled");

@@ -7,7 +7,7 @@ import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } fr
 import { historyOf, only, reaches, told } from "./history.ts";
 
 /** Creates an agent that sends the mail it is asked to send, and returns the outcome. */
-function office(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly clerk: Agent } {
+function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly clerk: Agent } {
   const mailed: Json[] = [];
   const mail: Tool = {
     ...effect("mail", async (input) => {
@@ -31,7 +31,7 @@ function office(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly 
   return { mailed, clerk };
 }
 
-interface Desk extends ReturnType<typeof office> {
+interface Desk extends ReturnType<typeof createMailAgents> {
   readonly runtime: Runtime;
 }
 
@@ -41,8 +41,8 @@ function deciding(
   options: Omit<RuntimeOptions, "agents" | "engine"> = {},
 ): EngineCase {
   const run = async (harness: SuiteHarness): Promise<void> => {
-    const made = office();
-    const given = { approver: "people", ...options, agents: [made.clerk] } as const;
+    const made = createMailAgents();
+    const given = { approver: "human", ...options, agents: [made.clerk] } as const;
     await onRuntime(harness, given, (runtime) => body({ ...made, runtime }));
   };
   return { name, run };
@@ -71,22 +71,22 @@ export const approvalCases: readonly EngineCase[] = [
     assert.deepEqual(question?.arguments, { to: "ann" });
     assert.equal(question?.agentId, "clerk");
     assert.deepEqual(desk.mailed, []);
-    await run.approve(id, { by: "boss", ...(question && { hash: question.hash }) });
+    await run.approve(id, { by: "lead", ...(question && { hash: question.hash }) });
     assert.deepEqual((await run.result()).output, ["sent"]);
     assert.deepEqual(desk.mailed, [{ to: "ann" }]);
     const events = await historyOf(run);
     assert.deepEqual(only(events, "approval.requested").length, 1);
     assert.deepEqual(
       only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
-      [["approved", "boss"]],
+      [["approved", "lead"]],
     );
     assert.equal(only(events, "tool.start").length, 1);
   }),
 
   deciding("7.6 a denied tool is not called, and the model gets the reason", async (desk) => {
     const run = await desk.runtime.start(desk.clerk, "ann");
-    await run.deny(await asked(run), { by: "boss", reason: "not today" });
-    assert.deepEqual((await run.result()).output, ["not called: boss denied it: not today"]);
+    await run.deny(await asked(run), { by: "lead", reason: "not today" });
+    assert.deepEqual((await run.result()).output, ["not called: lead denied it: not today"]);
     assert.deepEqual(desk.mailed, []);
   }),
 
@@ -127,7 +127,7 @@ export const approvalCases: readonly EngineCase[] = [
       await asked(other);
       const swapped = id.replace(run.treeId, other.treeId).replace(/:\d+$/, ":99");
       await assert.rejects(other.approve(swapped), { code: "not-found" });
-      const approved = { decision: "approved", by: "boss" } as const;
+      const approved = { decision: "approved", by: "lead" } as const;
       await assert.rejects(desk.runtime.approvals.decide(id, approved, { tenant: "acme" }), {
         code: "not-found",
       });
@@ -162,13 +162,13 @@ export const approvalCases: readonly EngineCase[] = [
       const [question] = (await list()).items;
       assert.deepEqual(question?.arguments, { to: "ann" });
       assert.deepEqual((await runtime.approvals.list()).items, []);
-      const answer = { decision: "approved", by: "boss", hash: question?.hash } as const;
+      const answer = { decision: "approved", by: "lead", hash: question?.hash } as const;
       await runtime.approvals.decide(question?.id ?? "", answer, { tenant: "acme" });
       await run.result();
       assert.deepEqual(mailed, [{ to: "ann" }]);
       await eventually("it is decided", async () => (await list()).items.length === 0);
       const { items } = await runtime.approvals.list({ tenant: "acme", state: "decided" });
-      assert.equal(items[0]?.decision?.by, "boss");
+      assert.equal(items[0]?.decision?.by, "lead");
     },
     { store: memoryStore() },
   ),
@@ -201,11 +201,11 @@ function approvers(): readonly EngineCase[] {
 }
 
 /** Spawns an agent that must not send mail to Eve. */
-const boss = (clerk: Agent): Agent =>
-  agentOf("boss", async (ctx) => {
+const root = (clerk: Agent): Agent =>
+  agentOf("lead", async (ctx) => {
     const rule = { tool: "mail", verdict: "deny", arguments: [{ path: "to", equals: "eve" }] } as const;
-    const helper = await ctx.spawn(clerk, "eve ann", { permissions: [rule] });
-    return (await ctx.join(helper)).output;
+    const writer = await ctx.spawn(clerk, "eve ann", { permissions: [rule] });
+    return (await ctx.join(writer)).output;
   });
 
 /** An ancestor can only add restrictions. */
@@ -214,8 +214,8 @@ function narrowing(): readonly EngineCase[] {
     {
       name: "7.5 a child may not do anything its parent forbids, whatever its own policy allows",
       run: async (harness) => {
-        const { clerk, mailed } = office({ policy: { permissions: { decide: () => "allow" } } });
-        const lead = boss(clerk);
+        const { clerk, mailed } = createMailAgents({ policy: { permissions: { decide: () => "allow" } } });
+        const lead = root(clerk);
         await onRuntime(harness, { agents: [lead, clerk] }, async (runtime) => {
           const run = await runtime.start(lead, "go");
           const [first, second] = Json.as<readonly string[]>((await run.result()).output);
@@ -230,7 +230,7 @@ function narrowing(): readonly EngineCase[] {
     {
       name: "7.5 without an approver a call that needs approval is refused, with the line that would allow it",
       run: async (harness) => {
-        const { clerk, mailed } = office();
+        const { clerk, mailed } = createMailAgents();
         await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
           const run = await runtime.start(clerk, "ann");
           const [text] = Json.as<readonly string[]>((await run.result()).output);

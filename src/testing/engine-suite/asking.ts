@@ -19,15 +19,15 @@ export const askingCases: readonly EngineCase[] = [
   {
     name: "6.1 spawn does not wait, join waits for the end, however often it is called",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
-      const boss = agentOf("boss", async (ctx) => {
-        const handle = await ctx.spawn(helper, "work");
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
+      const lead = agentOf("lead", async (ctx) => {
+        const handle = await ctx.spawn(writer, "work");
         await ctx.emit("went on");
         const [first, second] = await Promise.all([ctx.join(handle), ctx.join(handle)]);
         return [first.output, second.output, (await ctx.join(handle)).output];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const { child } = await told(root, "spawn.admitted");
         await told(root, "progress.emitted");
         await reaches(root, "waiting");
@@ -39,12 +39,12 @@ export const askingCases: readonly EngineCase[] = [
   {
     name: "6.1 ask with an agent spawns it and asks: one delivery",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const outcome = await ctx.ask(echo, "hello", { timeoutS: 60 });
         return [textOf(outcome), (await ctx.join(outcome.handle)).output];
       });
-      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, echo] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         assert.deepEqual((await root.result()).output, ["hello!", 1]);
         assert.equal(only(await historyOf(root), "spawn.admitted").length, 1);
       });
@@ -53,26 +53,26 @@ export const askingCases: readonly EngineCase[] = [
   {
     name: "6.1 ask on a new handle with the task as first message only waits: one delivery",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(echo, "hello");
         const outcome = await ctx.ask(handle, "hello", { timeoutS: 60 });
         return [textOf(outcome), (await ctx.join(handle)).output];
       });
-      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
-        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["hello!", 1]);
+      await onRuntime(harness, { agents: [lead, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(lead, "go")).result()).output, ["hello!", 1]);
       });
     },
   },
   {
     name: "6.1 a reply to the boot message that came before the ask is not lost, not even if its run has ended",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(echo, "hello");
         const { output } = await ctx.join(handle);
         return [output, textOf(await ctx.ask(handle, "hello", { timeoutS: 60 }))];
       });
-      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
-        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, [1, "hello!"]);
+      await onRuntime(harness, { agents: [lead, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(lead, "go")).result()).output, [1, "hello!"]);
       });
     },
   },
@@ -89,7 +89,7 @@ export const askingCases: readonly EngineCase[] = [
         }
         return answered;
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(patient, "a");
         const replies = [
           textOf(await ctx.ask(handle, "b", { timeoutS: 60 })),
@@ -97,8 +97,8 @@ export const askingCases: readonly EngineCase[] = [
         ];
         return [replies, (await ctx.join(handle)).output];
       });
-      await onRuntime(harness, { agents: [boss, patient] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, patient] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, [
           ["b!", "b!"],
           ["a", "b", "b"],
@@ -109,15 +109,15 @@ export const askingCases: readonly EngineCase[] = [
   {
     name: "6.2 replied has text and data; endedWithoutReply, failed and cancelled have the run's result",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const message = await inbox.next();
         if (message?.text === "reply") await ctx.reply(message, "yes", { sure: true });
         if (message?.text === "fail") throw new Error("broken");
         if (message?.text === "wait") await ctx.waitFor("never");
         return "output";
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const ask = (text: string): Promise<AskOutcome> => ctx.ask(helper, text, { timeoutS: 60 });
+      const lead = agentOf("lead", async (ctx) => {
+        const ask = (text: string): Promise<AskOutcome> => ctx.ask(writer, text, { timeoutS: 60 });
         const replied = await ask("reply");
         const silent = await ask("silent");
         const failed = await ask("fail");
@@ -129,8 +129,8 @@ export const askingCases: readonly EngineCase[] = [
           cancelled.kind === "cancelled" && cancelled.result.status,
         ];
       });
-      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 0 }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer], maxRestarts: 0 }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const admitted = await nth(root, 4);
         await reaches(runtime.run(admitted), "waiting");
         await runtime.run(admitted).cancel();
@@ -142,15 +142,15 @@ export const askingCases: readonly EngineCase[] = [
   {
     name: "6.2 timedOut: the child lives on, with its handle",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
-      const boss = agentOf("boss", async (ctx) => {
-        const outcome = await ctx.ask(helper, "question", { timeoutS: 0.05 });
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
+      const lead = agentOf("lead", async (ctx) => {
+        const outcome = await ctx.ask(writer, "question", { timeoutS: 0.05 });
         const status = await ctx.status(outcome.handle);
         await ctx.emit("timed out");
         return [outcome.kind, status, (await ctx.join(outcome.handle)).output];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         await told(root, "progress.emitted");
         await runtime.run(await nth(root, 1)).signal("go", "late");
         assert.deepEqual((await root.result()).output, ["timedOut", "waiting", "late"]);
@@ -167,12 +167,12 @@ export const askingCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         if (second) await ctx.reply(second, "to the second");
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const early = await ctx.ask(slow, "first", { timeoutS: 0.05 });
         return [early.kind, textOf(await ctx.ask(early.handle, "second", { timeoutS: 60 }))];
       });
-      await onRuntime(harness, { agents: [boss, slow] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, slow] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run(await nth(root, 1));
         await told(root, "message.sent");
         await run.signal("go");
@@ -185,7 +185,7 @@ export const askingCases: readonly EngineCase[] = [
     async run(harness) {
       const silent = agentOf("silent", async () => null);
       const deaf = agentOf("deaf", async (ctx) => ctx.waitFor("never"));
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const reply = await ctx.askOrThrow(echo, "hello", { timeoutS: 60 });
         return [
           reply.text,
@@ -193,8 +193,8 @@ export const askingCases: readonly EngineCase[] = [
           await refusal(ctx.askOrThrow(deaf, "hello", { timeoutS: 0.05 })),
         ];
       });
-      await onRuntime(harness, { agents: [boss, echo, silent, deaf] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, echo, silent, deaf] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["hello!", "endedWithoutReply", "timedOut"]);
       });
     },

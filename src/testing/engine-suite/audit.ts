@@ -13,18 +13,18 @@ const tenant = "acme";
 const words = "mother's maiden name";
 
 const waiter = agentOf("waiter", forever);
-const helper = agentOf("helper", forever, { policy: { permissions: allowAll } });
+const writer = agentOf("writer", forever, { policy: { permissions: allowAll } });
 
 /** Causes every kind of decision, then waits to be cancelled. */
-const boss = agentOf(
-  "boss",
+const lead = agentOf(
+  "lead",
   async (ctx) => {
-    await ctx.spawn(helper, words);
-    await ctx.spawn(helper, words).catch(() => null);
+    await ctx.spawn(writer, words);
+    await ctx.spawn(writer, words).catch(() => null);
     await ctx.tool("look", words);
     await ctx.tool("shred", words);
     await ctx.tool("mail", words);
-    await ctx.guard("input", words);
+    await ctx.checkGuardrails("input", words);
     await ctx.llm(prompt, ask(100));
     await ctx.llm(prompt, ask(100)).catch(() => null);
     return forever(ctx);
@@ -70,7 +70,7 @@ function decisions(links: readonly AuditEntry[]): readonly string[] {
 
 /** Drives the parent from outside until its content is erased. */
 async function live(runtime: Runtime): Promise<void> {
-  const run = await runtime.start(boss, words, {
+  const run = await runtime.start(lead, words, {
     tenant,
     spawn: { maxAgents: 2 },
     retention: "run",
@@ -98,7 +98,7 @@ async function checkAudit(runtime: Runtime): Promise<void> {
   assert.ok(!JSON.stringify(links).includes(words));
   const reconciled = links.find(({ kind }) => kind === "reconcile")?.data;
   assert.ok(isJsonObject(reconciled));
-  assert.deepEqual([reconciled["costMicros"], reconciled["agent"]], [15, "boss"]);
+  assert.deepEqual([reconciled["costMicros"], reconciled["agent"]], [15, "lead"]);
   const head = await runtime.audit.head({ tenant });
   assert.deepEqual(await runtime.audit.verify({ tenant, head }), { ok: true, length: links.length, head });
   assert.deepEqual(await runtime.audit.verify(), { ok: true, length: 0, head: null });
@@ -135,14 +135,14 @@ function flaky(store: Store): Store {
   };
 }
 
-const settings = { eraseAfterS: 0.3, approver: "people" } as const;
+const settings = { eraseAfterS: 0.3, approver: "human" } as const;
 
 /** Section 9.3: who decided what. */
 export const auditCases: readonly EngineCase[] = [
   {
     name: "9.3 every decision about a tree is in its tenant's audit once, in one chain and without content",
     run: (harness) =>
-      onRuntime(harness, { agents: [boss, helper], store: memoryStore(), ...settings }, async (runtime) => {
+      onRuntime(harness, { agents: [lead, writer], store: memoryStore(), ...settings }, async (runtime) => {
         await live(runtime);
         await checkAudit(runtime);
       }),
@@ -152,7 +152,7 @@ export const auditCases: readonly EngineCase[] = [
     run: (harness) =>
       onRuntime(
         harness,
-        { agents: [boss, helper], store: flaky(memoryStore()), ...settings },
+        { agents: [lead, writer], store: flaky(memoryStore()), ...settings },
         async (runtime) => {
           await live(runtime);
           await checkAudit(runtime);

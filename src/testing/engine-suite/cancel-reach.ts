@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { CancellationError, ChatMessage, RetryableError, type Agent, type StepCall } from "#kernel";
-import { heldModel } from "../held-model.ts";
+import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 import { stopwatch } from "./stopwatch.ts";
 
 const hello = [ChatMessage.user("hello")];
@@ -19,7 +19,7 @@ export const cancelReachCases: readonly EngineCase[] = [
   {
     name: "4.4 the signal of a cancelled run reaches its model calls, tools and steps, with the reason",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const signals = new Map<string, AbortSignal>();
       const hold = (name: string, signal: AbortSignal): Promise<never> => {
         signals.set(name, signal);
@@ -43,9 +43,9 @@ export const cancelReachCases: readonly EngineCase[] = [
         },
         { model, tools: [tool, repeatable] },
       );
-      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(worker, "work"))).output);
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(worker, "work"))).output);
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await eventually("all are at it", () => model.calls.length === 1 && signals.size === 3);
         const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
         await run.cancel("enough");
@@ -65,8 +65,8 @@ export const cancelReachCases: readonly EngineCase[] = [
         begun = true;
         return never();
       };
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
           if (kind === "model") await ctx.llm(hello);
           else if (kind === "tool") await ctx.tool("deaf", {});
@@ -74,8 +74,8 @@ export const cancelReachCases: readonly EngineCase[] = [
         },
         { model: { id: "deaf", generate: deaf }, tools: [effect("deaf", deaf)] },
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await eventually("it has begun", () => begun);
         const elapsed = await stopwatch();
         const receipt = await run.cancel();
@@ -93,9 +93,9 @@ export const cancelReachCases: readonly EngineCase[] = [
         tries += 1;
         throw new RetryableError({ message: "not now" });
       };
-      const boss = agentOf("boss", (ctx) => ctx.step("flaky", fail, { retry: { baseMs: 4_000 } }));
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      const lead = agentOf("lead", (ctx) => ctx.step("flaky", fail, { retry: { baseMs: 4_000 } }));
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await eventually("it has failed once", () => tries === 1);
         const elapsed = await stopwatch();
         await run.cancel();
@@ -113,15 +113,15 @@ export const cancelReachCases: readonly EngineCase[] = [
         await ctx.step("work", () => void steps.push(task?.text ?? ""));
         await forever(ctx);
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.spawn(worker, "first");
         const second = await ctx.spawn(worker, "second", { onFull: "wait" });
         const { status, stopReason } = await ctx.join(second);
         await ctx.emit([status, stopReason]);
         await forever(ctx);
       });
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
         const { child } = await told(run, "spawn.queued");
         const second = runtime.run(child);
         assert.equal(await second.status(), "pending");
@@ -139,13 +139,13 @@ export const cancelReachCases: readonly EngineCase[] = [
   ...(["waiting", "calling"] as const).map((doing): EngineCase => ({
     name: `4.1 a cancel wakes a run that was held while ${doing}, and the root that was held with it`,
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const worker = agentOf("worker", doing === "waiting" ? forever : callTwice, { model });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.join(await ctx.spawn(worker, "work"));
       });
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
         const held = runtime.run(runId);
         if (doing === "waiting") await reaches(held, "waiting");
@@ -164,27 +164,27 @@ export const cancelReachCases: readonly EngineCase[] = [
   {
     name: "4.1 a cancel wakes a run that was preempted, and it ends without a slot",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("?go v");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("?go v");
         await reaches(victim, "waiting");
-        const taker = await office.hire("t", { priority: "high" });
-        await office.call("t");
+        const taker = await spawner.spawn("t", { priority: "high" });
+        await spawner.call("t");
         await reaches(victim, "paused");
         assert.equal((await victim.cancel()).runs.length, 1);
         assert.equal((await victim.result()).status, "cancelled");
-        assert.deepEqual([await taker.status(), office.wasAsked("v")], ["running", false]);
+        assert.deepEqual([await taker.status(), spawner.wasAsked("v")], ["running", false]);
       });
     },
   },
   {
     name: "4.1 a cancel that meets a run on its way into a wait is not missed",
     async run(harness) {
-      const boss = agentOf("boss", async (_, inbox) => {
+      const lead = agentOf("lead", async (_, inbox) => {
         for (;;) await inbox.next({ waitS: 600 });
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const cancelOne = async (index: number): Promise<void> => {
-          const run = await runtime.start(boss, "go");
+          const run = await runtime.start(lead, "go");
           const sends = Array.from({ length: index % 8 }, (_, message) => run.send(`${message}`));
           await Promise.all([...sends, run.cancel()]).catch(() => undefined);
           assert.equal((await run.result()).status, "cancelled");
@@ -198,7 +198,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const note = effect("note", async () => null);
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         await inbox.next();
         const question = await inbox.next({ waitS: 60 });
         if (question) await ctx.reply(question, "yes");
@@ -207,7 +207,7 @@ export const cancelReachCases: readonly EngineCase[] = [
         "busy",
         async (ctx, inbox) => {
           await Promise.all([ctx.llm(hello), ctx.tool("note", {}), ctx.step("work", () => null)]);
-          const handle = await ctx.spawn(helper, "help");
+          const handle = await ctx.spawn(writer, "help");
           await ctx.ask(handle, "well?", { timeoutS: 60 });
           await ctx.join(handle);
           await ctx.sleepUntil((await ctx.now()) + 2);
@@ -218,7 +218,7 @@ export const cancelReachCases: readonly EngineCase[] = [
         },
         { model, tools: [note] },
       );
-      await onRuntime(harness, { agents: [busy, helper] }, async (runtime) => {
+      await onRuntime(harness, { agents: [busy, writer] }, async (runtime) => {
         const cancelOne = async (moment: number): Promise<void> => {
           const run = await runtime.start(busy, "go");
           for await (const { seq } of run.events()) if (seq > moment) break;
@@ -236,11 +236,11 @@ export const cancelReachCases: readonly EngineCase[] = [
   {
     name: "4.1 calls that are not awaited end quietly with their run",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const loud: unknown[] = [];
       const listen = (error: unknown): void => void loud.push(error);
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
           void ctx.waitFor("never");
           void ctx.llm(hello);
@@ -252,8 +252,8 @@ export const cancelReachCases: readonly EngineCase[] = [
       );
       process.on("unhandledRejection", listen);
       try {
-        await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-          const run = await runtime.start(boss, "go");
+        await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+          const run = await runtime.start(lead, "go");
           await eventually("the call is in flight", () => model.calls.length === 1);
           await run.cancel();
           assert.equal((await run.result()).status, "cancelled");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ChatMessage, type Agent, type CancelReceipt } from "#kernel";
 import type { RunHandle } from "#runtime";
-import { heldModel, type HeldModel } from "../held-model.ts";
+import { manualModel, type ManualModel } from "../manual-model.ts";
 import { agentOf, eventually, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 import { stopwatch } from "./stopwatch.ts";
@@ -27,13 +27,13 @@ interface Took {
 
 /** Cancels a tree of 1 + 3 + 9, and compares the receipt with what happened. */
 async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
-  const model = heldModel({ price: { input: 1_000_000, output: 1_000_000 } });
+  const model = manualModel({ price: { input: 1_000_000, output: 1_000_000 } });
   const worker = staff("worker", model, null);
   const manager = staff("manager", model, worker);
-  const boss = staff("boss", model, manager);
-  return onRuntime(harness, { agents: [boss, manager, worker] }, async (runtime) => {
+  const lead = staff("lead", model, manager);
+  return onRuntime(harness, { agents: [lead, manager, worker] }, async (runtime) => {
     const elapsed = await stopwatch();
-    const run = await runtime.start(boss, "go");
+    const run = await runtime.start(lead, "go");
     await eventually("13 calls are in flight", () => model.calls.length === 13);
     const startMs = elapsed();
     const receipt = await run.cancel("enough");
@@ -46,9 +46,9 @@ async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
 }
 
 /** Spawns three children, then calls the model. */
-function staff(name: string, model: HeldModel, below: Agent | null): Agent {
+function staff(name: string, model: ManualModel, below: Agent | null): Agent {
   const run: Agent["run"] = async (ctx) => {
-    for (const helper of below ? [below, below, below] : []) await ctx.spawn(helper, "work");
+    for (const writer of below ? [below, below, below] : []) await ctx.spawn(writer, "work");
     await ctx.llm([ChatMessage.user("hello")], { maxOutputTokens: 100 });
   };
   return agentOf(name, run, { model });

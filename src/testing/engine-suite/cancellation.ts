@@ -10,7 +10,7 @@ import {
   type Json,
   type RunContext,
 } from "#kernel";
-import { heldModel } from "../held-model.ts";
+import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
@@ -23,9 +23,9 @@ export const cancellationCases: readonly EngineCase[] = [
   {
     name: "4.1 the first reason wins, and cancelling twice is the same cancel",
     async run(harness) {
-      const boss = agentOf("boss", forever);
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      const lead = agentOf("lead", forever);
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await reaches(run, "waiting");
         const [first, second] = await Promise.all([run.cancel("first"), run.cancel("second")]);
         assert.deepEqual(first, second);
@@ -48,13 +48,13 @@ export const cancellationCases: readonly EngineCase[] = [
         await forever(ctx);
       });
       const sibling = agentOf("sibling", async (ctx) => ctx.waitFor("finish"));
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const other = await ctx.spawn(sibling, "work");
         const stopped = await ctx.join(await ctx.spawn(manager, "work"));
         return [stopped.status, stopped.stopReason, (await ctx.join(other)).output];
       });
-      await onRuntime(harness, { agents: [boss, manager, worker, sibling] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, manager, worker, sibling] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
         const started = await told(run, "run.start", ({ agent }) => agent === manager.id);
         const other = await told(run, "run.start", ({ agent }) => agent === sibling.id);
@@ -75,15 +75,15 @@ export const cancellationCases: readonly EngineCase[] = [
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const worker = agentOf("worker", async (ctx) => void (await ctx.llm(hello)), { model });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         for (;;) await Promise.all([ctx.spawn(worker, "a"), ctx.spawn(worker, "b")]);
       });
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const cancelOne = async (hires: number): Promise<void> => {
-          const run = await runtime.start(boss, "go", { spawn: { maxAgents: 1_000 } });
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const cancelOne = async (spawns: number): Promise<void> => {
+          const run = await runtime.start(lead, "go", { spawn: { maxAgents: 1_000 } });
           let admitted = 0;
           for await (const { type } of run.events())
-            if (type === "spawn.admitted" && ++admitted > hires) break;
+            if (type === "spawn.admitted" && ++admitted > spawns) break;
           await run.cancel();
           const { status } = await run.result();
           assert.equal(status, "cancelled");
@@ -102,11 +102,11 @@ export const cancellationCases: readonly EngineCase[] = [
   {
     name: "4.6 a cancelled run that goes on regardless gets the same error from every call, and nothing begins",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const begun: string[] = [];
       const touch = effect("touch", async () => begun.push("tool"));
-      const boss: Agent = agentOf(
-        "boss",
+      const lead: Agent = agentOf(
+        "lead",
         async (ctx, inbox) => {
           await ctx.llm(hello).catch(() => undefined);
           const answers: string[] = [];
@@ -115,8 +115,8 @@ export const cancellationCases: readonly EngineCase[] = [
         },
         { model, tools: [touch] },
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await eventually("the call is in flight", () => model.calls.length === 1);
         await run.cancel("enough");
         const { status, output } = await run.result();
@@ -142,12 +142,12 @@ export const cancellationCases: readonly EngineCase[] = [
         }
         return notes;
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const { status, stopReason, output, error } = await ctx.join(await ctx.spawn(worker, "work"));
         return { status, stopReason, output, error: error ? error.code : null };
       });
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
         await reaches(runtime.run(runId), "waiting");
         await runtime.run(runId).cancel("changed my mind");
@@ -166,9 +166,9 @@ export const cancellationCases: readonly EngineCase[] = [
         await eventually("the cancel was accepted", () => accepted);
         return "late";
       };
-      const boss = agentOf("boss", (ctx) => ctx.step("deaf", late));
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      const lead = agentOf("lead", (ctx) => ctx.step("deaf", late));
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const receipt = run.cancel();
         await told(run, "run.cancelling");
         accepted = true;
@@ -182,15 +182,15 @@ export const cancellationCases: readonly EngineCase[] = [
   {
     name: "4.4 a run can press its own button",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const waiting = forever(ctx).catch((error: unknown) => encodeError(error).message ?? "");
         await ctx.step("work", () => null);
         ctx.meta.cancellation.cancel("my own doing");
         ctx.meta.cancellation.cancel("twice");
         return waiting;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { status, output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { status, output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, output], ["cancelled", "cancelled: my own doing"]);
       });
     },
@@ -200,7 +200,7 @@ export const cancellationCases: readonly EngineCase[] = [
 /** Every call a run can make that needs it to be alive. */
 function everyCall(ctx: RunContext, inbox: Inbox, begun: string[]): readonly (() => unknown)[] {
   const { runId, agentId } = ctx.supervision;
-  const handle = { runId, agentId, boot: null };
+  const handle = { runId, agentId, firstMessage: null };
   const self = { id: agentId };
   const question = {
     id: MessageId.of("q"),

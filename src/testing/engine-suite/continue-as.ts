@@ -33,11 +33,11 @@ export const continueCases: readonly EngineCase[] = [
   {
     name: "5.1 an agent says how its run ended with Ended.of",
     async run(harness) {
-      const boss = agentOf("boss", async () =>
+      const lead = agentOf("lead", async () =>
         Ended.of({ status: "landed", stopReason: "budget.tokens", output: "so far" }),
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { status, stopReason, output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { status, stopReason, output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, stopReason, output], ["landed", "budget.tokens", "so far"]);
       });
     },
@@ -47,15 +47,15 @@ export const continueCases: readonly EngineCase[] = [
     async run(harness) {
       const executed: string[] = [];
       const ids = new Set<string>();
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const life = typeof ctx.state === "number" ? ctx.state : 0;
         ids.add(ctx.supervision.runId);
         await ctx.step("work", ({ idempotencyKey }) => void executed.push(`${life} ${idempotencyKey}`));
         ctx.record("flow.start", { flow: `life ${life}` });
         return life < 4 ? ctx.continueAs(life + 1) : life;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { status, output } = await run.result();
         assert.deepEqual([status, output, ids], ["completed", 4, new Set([run.runId])]);
         const events = await historyOf(run);
@@ -76,7 +76,7 @@ export const continueCases: readonly EngineCase[] = [
   {
     name: "5.1 messages that arrive around continueAs reach the next execution, each once and in order",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         const lives = typeof ctx.state === "number" ? ctx.state : 0;
         if (lives === 0) await inbox.next();
         if (lives < 5) {
@@ -93,9 +93,9 @@ export const continueCases: readonly EngineCase[] = [
           inbox.followUps().map(({ text }) => text),
         ];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const one = async (): Promise<void> => {
-          const run = await runtime.start(boss, "go");
+          const run = await runtime.start(lead, "go");
           await run.steer("faster");
           await run.followUp("and then");
           for (let index = 0; index < 10; index++) {
@@ -114,15 +114,15 @@ export const continueCases: readonly EngineCase[] = [
   {
     name: "5.1 children survive continueAs and can be joined after it, even if they ended during it",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const task = await inbox.next();
         if (task?.text === "slow") await ctx.waitFor("finish");
         return task?.text ?? null;
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         if (ctx.state === null) {
-          const quick = await ctx.spawn(helper, "quick");
-          const slow = await ctx.spawn(helper, "slow");
+          const quick = await ctx.spawn(writer, "quick");
+          const slow = await ctx.spawn(writer, "slow");
           await ctx.waitFor("go");
           return ctx.continueAs(Json.of([quick, slow]));
         }
@@ -131,8 +131,8 @@ export const continueCases: readonly EngineCase[] = [
         const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return results.map(({ status, output }) => [status, output]);
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const quick = await told(run, "run.end");
         await run.signal("go");
         await told(run, "progress.emitted");
@@ -158,7 +158,7 @@ export const continueCases: readonly EngineCase[] = [
         }
         return "over";
       });
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         const joins = (await inbox.next())?.text === "join";
         if (ctx.state === null) {
           const handle = await ctx.spawn(child, "pay the bill");
@@ -170,10 +170,10 @@ export const continueCases: readonly EngineCase[] = [
         const outcome = await ctx.ask(handle, "pay the bill", { timeoutS: 20 });
         return outcome.kind === "replied" ? outcome.text : outcome.kind;
       });
-      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, child] }, async (runtime) => {
         for (const input of ["go", "join"]) {
           heard.length = 0;
-          const { output } = await (await runtime.start(boss, input)).result();
+          const { output } = await (await runtime.start(lead, input)).result();
           assert.deepEqual([output, heard], ["did pay the bill", ["pay the bill"]]);
         }
       });
@@ -183,13 +183,13 @@ export const continueCases: readonly EngineCase[] = [
     name: "4.1 a run that continues for ever is cancelled like any other",
     async run(harness) {
       let lives = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("work", () => void (lives += 1));
         return ctx.continueAs(null);
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const cancelOne = async (): Promise<void> => {
-          const run = await runtime.start(boss, "go");
+          const run = await runtime.start(lead, "go");
           const before = lives;
           await eventually("it has lived a few times", () => lives > before + 20);
           const receipt = await run.cancel("enough");

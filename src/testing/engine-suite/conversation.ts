@@ -293,16 +293,16 @@ export const conversationCases: readonly EngineCase[] = [
     name: "8.1 a child is not shown the conversation of its parent",
     async run(harness) {
       const child = agent({ ...options, name: "child" });
-      const boss = {
-        id: AgentId.of("boss"),
+      const lead = {
+        id: AgentId.of("lead"),
         run: async (ctx: Parameters<typeof clerk.run>[0]) =>
           (await ctx.askOrThrow(child, "hello", { timeoutS: 60 })).text,
       };
-      await onRuntime(harness, { agents: [clerk, child, boss], store: memoryStore() }, async (runtime) => {
+      await onRuntime(harness, { agents: [clerk, child, lead], store: memoryStore() }, async (runtime) => {
         const talk = new Talk(runtime);
         await talk.ask("a secret");
         await talk.idle();
-        const run = await runtime.start(boss, "go", { session: "talk", user: "ada" });
+        const run = await runtime.start(lead, "go", { session: "talk", user: "ada" });
         assert.equal((await run.result()).output, "user: hello");
       });
     },

@@ -15,8 +15,8 @@ export const crashCases: readonly EngineCase[] = [
       const done: string[] = [];
       const tool = effect("note", async () => done.push("tool"));
       let crashes = 0;
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx, inbox) => {
           const task = await inbox.next();
           await ctx.llm([ChatMessage.user("hello")]);
@@ -28,8 +28,8 @@ export const crashCases: readonly EngineCase[] = [
         },
         { model, tools: [tool] },
       );
-      await onRuntime(harness, { agents: [boss], maxRestarts: 2 }, async (runtime) => {
-        const run = await runtime.start(boss, "task");
+      await onRuntime(harness, { agents: [lead], maxRestarts: 2 }, async (runtime) => {
+        const run = await runtime.start(lead, "task");
         await run.signal("go", 7);
         const { status, output, usage } = await run.result();
         assert.deepEqual([status, output], ["completed", ["task", 7, "done"]]);
@@ -47,13 +47,13 @@ export const crashCases: readonly EngineCase[] = [
     async run(harness) {
       let crashes = 0;
       let executed = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("work", () => void (executed += 1));
         crashes += 1;
         throw new TypeError(`crash`);
       });
-      await onRuntime(harness, { agents: [boss], maxRestarts: 2 }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead], maxRestarts: 2 }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { status, stopReason, error } = await run.result();
         assert.deepEqual([status, stopReason], ["failed", "error"]);
         assert.deepEqual([error?.code, error?.["kind"], error?.message], ["foreign", "TypeError", "crash"]);
@@ -86,13 +86,13 @@ export const crashCases: readonly EngineCase[] = [
     name: "5.7 a run with no restarts fails at its first crash",
     async run(harness) {
       let crashed = false;
-      const boss = agentOf("boss", async () => {
+      const lead = agentOf("lead", async () => {
         if (crashed) return "started again";
         crashed = true;
         throw new Error("crash");
       });
-      await onRuntime(harness, { agents: [boss], maxRestarts: 0 }, async (runtime) => {
-        const { status, output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead], maxRestarts: 0 }, async (runtime) => {
+        const { status, output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, output], ["failed", null]);
       });
     },
@@ -104,14 +104,14 @@ export const crashCases: readonly EngineCase[] = [
     name: `5.7 ${error.code} is a verdict, not a crash: the run is not started again`,
     async run(harness) {
       let thrown = false;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("work", () => null);
         if (thrown) return "started again";
         thrown = true;
         throw error;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const result = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const result = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([result.status, result.stopReason, result.output], ["failed", stopReason, null]);
         assert.equal(result.error?.code, error.code);
       });
@@ -120,15 +120,15 @@ export const crashCases: readonly EngineCase[] = [
   {
     name: "5.7 a run that crashes because it was cancelled is cancelled, and not started again",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         try {
           await forever(ctx);
         } catch {
           throw new Error("cannot cope");
         }
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await reaches(run, "waiting");
         await run.cancel();
         const { status, stopReason, error } = await run.result();
@@ -140,13 +140,13 @@ export const crashCases: readonly EngineCase[] = [
     name: "5.7 a run is cancelled between two crashes as at any other time",
     async run(harness) {
       let crashes = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("work", () => null);
         crashes += 1;
         throw new Error("crash");
       });
-      await onRuntime(harness, { agents: [boss], maxRestarts: 1_000_000 }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead], maxRestarts: 1_000_000 }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await eventually("it has crashed a few times", () => crashes >= 3);
         await run.cancel();
         assert.equal((await run.result()).status, "cancelled");
@@ -224,13 +224,13 @@ async function whileQueued(
 ): Promise<void> {
   const { agent } = deployed;
   const blocker = agentOf("blocker", async (ctx) => ctx.waitFor("finish"));
-  const boss = agentOf("boss", async (ctx) => {
+  const lead = agentOf("lead", async (ctx) => {
     await ctx.spawn(blocker, "block");
     await ctx.spawn({ id: agent.id, version: "1" }, "work", { onFull: "wait" });
     await forever(ctx);
   });
-  await onRuntime(harness, { agents: [boss, blocker, agent] }, async (runtime) => {
-    const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+  await onRuntime(harness, { agents: [lead, blocker, agent] }, async (runtime) => {
+    const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
     const { child } = await told(run, "spawn.queued");
     const { runId } = await told(run, "run.start", (event) => event.agent === blocker.id);
     deployed.looks = 0;

@@ -25,12 +25,12 @@ export const deadLetterCases: readonly EngineCase[] = [
   {
     name: "6.4 a message to an unknown agent is dead-lettered, and the tree goes on",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.send(AgentId.of("nobody"), "hello?");
         return "went on";
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         assert.equal((await root.result()).output, "went on");
         const [letter] = only(await historyOf(root), "message.dead-lettered");
         assert.equal(letter?.reason, "no-such-agent");
@@ -40,16 +40,16 @@ export const deadLetterCases: readonly EngineCase[] = [
   {
     name: "6.4 the new run needs a slot: where none can ever be had the message is dead-lettered",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.send(reader.id, "hello");
         await ctx.waitFor("end");
       });
-      await onRuntime(harness, { agents: [boss, reader] }, async (runtime) => {
-        const alone = await runtime.start(boss, "go", { spawn: { maxAgents: 1 } });
+      await onRuntime(harness, { agents: [lead, reader] }, async (runtime) => {
+        const alone = await runtime.start(lead, "go", { spawn: { maxAgents: 1 } });
         assert.equal((await told(alone, "message.dead-lettered")).reason, "would-deadlock");
         await alone.signal("end");
         await alone.result();
-        const full = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+        const full = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
         assert.equal((await told(full, "progress.emitted")).data, "hello");
         await full.signal("end");
         await full.result();
@@ -60,9 +60,9 @@ export const deadLetterCases: readonly EngineCase[] = [
     name: "6.4 the unread messages of a cancelled run are dead-lettered",
     async run(harness) {
       const busy = agentOf("busy", async (ctx) => ctx.waitFor("never"));
-      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(busy, "task"))).status);
-      await onRuntime(harness, { agents: [boss, busy] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(busy, "task"))).status);
+      await onRuntime(harness, { agents: [lead, busy] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await run.send("unread", { id: "m1" });
         await run.cancel();
@@ -129,13 +129,13 @@ export const deadLetterCases: readonly EngineCase[] = [
           await ctx.emit(message.text);
         }
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const { status } = await ctx.join(await ctx.spawn(victim, "poison"));
         await ctx.waitFor("end");
         return status;
       });
-      await onRuntime(harness, { agents: [boss, victim], maxRestarts: 1 }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, victim], maxRestarts: 1 }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await run.send("food");
         gate.resolve();

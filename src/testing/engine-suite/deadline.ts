@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ChatMessage, encodeError, type Agent, type Json } from "#kernel";
-import { heldModel } from "../held-model.ts";
+import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
@@ -14,9 +14,9 @@ export const deadlineCases: readonly EngineCase[] = [
   ...(["waiting", "calling", "asleep"] as const).map((doing): EngineCase => ({
     name: `4.7 a deadline that passes while ${doing} is a cancel with reason deadline`,
     async run(harness) {
-      const model = heldModel();
-      const boss = agentOf(
-        "boss",
+      const model = manualModel();
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
           try {
             if (doing === "calling") await ctx.llm(hello);
@@ -29,10 +29,10 @@ export const deadlineCases: readonly EngineCase[] = [
         },
         { model },
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const elapsed = await stopwatch();
         const began = performance.now();
-        const run = await runtime.start(boss, "go", { deadlineS: 0.15 });
+        const run = await runtime.start(lead, "go", { deadlineS: 0.15 });
         const { status, stopReason, output } = await run.result();
         assert.deepEqual([status, stopReason, output], ["cancelled", "deadline", "cancelled: deadline"]);
         const tookMs = performance.now() - began;
@@ -48,8 +48,8 @@ export const deadlineCases: readonly EngineCase[] = [
       const model = scriptedModel([say("hi")]);
       const begun: string[] = [];
       const touch = effect("touch", async () => begun.push("tool"));
-      const boss: Agent = agentOf(
-        "boss",
+      const lead: Agent = agentOf(
+        "lead",
         async (ctx) => {
           const deadline = ctx.meta.deadline ?? Infinity;
           // Blocks the event loop until the deadline is over, so the run notices it only in the step.
@@ -61,7 +61,7 @@ export const deadlineCases: readonly EngineCase[] = [
             () => ctx.step("touch", () => void begun.push("step")),
             () => ctx.llm(hello),
             () => ctx.tool("touch", {}),
-            () => ctx.spawn(boss, "again"),
+            () => ctx.spawn(lead, "again"),
             () => ctx.waitFor("never"),
           ];
           const answers: Json[] = [];
@@ -77,8 +77,8 @@ export const deadlineCases: readonly EngineCase[] = [
         },
         { model, tools: [touch] },
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { deadlineS: 0.2 });
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { deadlineS: 0.2 });
         const { stopReason, output } = await run.result();
         assert.equal(stopReason, "deadline");
         assert.deepEqual(new Set(Array.isArray(output) ? output : []), new Set(["cancelled: deadline"]));
@@ -90,15 +90,15 @@ export const deadlineCases: readonly EngineCase[] = [
   {
     name: "4.7 a run keeps its partial text when its deadline passes, but it is not an answer",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const deadline = ctx.meta.deadline ?? Infinity;
         return ctx.step("block", () => {
           while (Date.now() <= deadline + 5);
           return "late";
         });
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { deadlineS: 0.2 });
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { deadlineS: 0.2 });
         const { status, stopReason, output } = await run.result();
         assert.deepEqual([status, stopReason], ["cancelled", "deadline"]);
         assert.ok(output === "late" || output === null, "null where it never began");
@@ -125,8 +125,8 @@ export const deadlineCases: readonly EngineCase[] = [
         note(async (ctx) => void (await ctx.join(await ctx.spawn(leaf, "x")))),
       );
       const brief = agentOf("brief", note(forever), { budget: { deadlineS: 0.1 } });
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         note(async (ctx) => {
           await ctx.join(await ctx.spawn(middle, "x"));
           const { status, stopReason } = await ctx.join(await ctx.spawn(brief, "x"));
@@ -134,12 +134,12 @@ export const deadlineCases: readonly EngineCase[] = [
         }),
         { budget: { deadlineS: 600 } },
       );
-      await onRuntime(harness, { agents: [boss, middle, leaf, brief] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { deadlineS: 300 });
+      await onRuntime(harness, { agents: [lead, middle, leaf, brief] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { deadlineS: 300 });
         const { status, output } = await run.result();
         assert.deepEqual([status, output], ["completed", ["cancelled", "deadline"]]);
         const { at } = await told(run, "run.start", ({ runId }) => runId === run.runId);
-        assert.equal(deadlines.get("boss"), at + 300_000);
+        assert.equal(deadlines.get("lead"), at + 300_000);
         assert.deepEqual([deadlines.get("middle"), deadlines.get("leaf")], [at + 300_000, at + 300_000]);
         const started = await told(run, "run.start", ({ agent }) => agent === brief.id);
         assert.equal(deadlines.get("brief"), started.at + 100);
@@ -155,13 +155,13 @@ export const deadlineCases: readonly EngineCase[] = [
         deadlines[task?.text ?? ""] = ctx.meta.deadline;
         if (task?.text === "first") await ctx.waitFor("finish");
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.spawn(worker, "first");
         const second = await ctx.spawn(worker, "second", { onFull: "wait", budget: { deadlineS: 30 } });
         return (await ctx.join(second)).status;
       });
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
         const queued = await told(run, "spawn.queued");
         const first = await told(run, "run.start", ({ agent }) => agent === worker.id);
         await eventually("some time has passed", () => Date.now() > queued.at + 50);
@@ -177,9 +177,9 @@ export const deadlineCases: readonly EngineCase[] = [
     name: "4.3 a deadline wakes a held run, and so does its parent's deadline",
     async run(harness) {
       const worker = agentOf("worker", forever);
-      const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(worker, "work"))));
-      await onRuntime(harness, { agents: [boss, worker] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { deadlineS: 0.3 });
+      const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(worker, "work"))));
+      await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { deadlineS: 0.3 });
         await told(run, "run.start", ({ agent }) => agent === worker.id);
         await run.pause();
         const { status, stopReason } = await run.result();
@@ -194,12 +194,12 @@ export const deadlineCases: readonly EngineCase[] = [
   {
     name: "4.7 a run that keeps crashing is not started again after its deadline",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("work", () => null);
         throw new Error("crash");
       });
-      await onRuntime(harness, { agents: [boss], maxRestarts: 1_000_000 }, async (runtime) => {
-        const { status, stopReason } = await (await runtime.start(boss, "go", { deadlineS: 0.2 })).result();
+      await onRuntime(harness, { agents: [lead], maxRestarts: 1_000_000 }, async (runtime) => {
+        const { status, stopReason } = await (await runtime.start(lead, "go", { deadlineS: 0.2 })).result();
         assert.deepEqual([status, stopReason], ["cancelled", "deadline"]);
       });
     },
@@ -209,7 +209,7 @@ export const deadlineCases: readonly EngineCase[] = [
     async run(harness) {
       const deadlines = new Set<number | null>();
       let crashed = false;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         deadlines.add(ctx.meta.deadline);
         if (ctx.state === null) {
           await ctx.step("work", () => null);
@@ -221,8 +221,8 @@ export const deadlineCases: readonly EngineCase[] = [
         }
         return forever(ctx);
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { deadlineS: 0.4 });
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { deadlineS: 0.4 });
         assert.equal((await run.result()).stopReason, "deadline");
         const { at } = await told(run, "run.start");
         assert.deepEqual([...deadlines], [at + 400]);

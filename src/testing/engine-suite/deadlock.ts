@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BudgetExhaustedError, RunId, type Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 const reasonOf = (error: unknown): Json =>
   error instanceof BudgetExhaustedError ? error.reason : "another error";
@@ -12,8 +12,8 @@ export const deadlockCases: readonly EngineCase[] = [
   {
     name: "2.12 waiting for a slot with maxAgents 1 is denied at once, with reason would-deadlock",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 1 } }, async (office) => {
-        const error = await office.denied("a", { onFull: "wait" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
+        const error = await spawner.denied("a", { onFull: "wait" });
         assert.deepEqual([error["dimension"], error["reason"]], ["agents", "would-deadlock"]);
       });
     },
@@ -24,11 +24,11 @@ export const deadlockCases: readonly EngineCase[] = [
       const leaf = agentOf("leaf", async () => "leaf");
       const middle = agentOf("middle", async (ctx) => {
         await ctx.waitFor("go");
-        return ctx.spawn(leaf, "work", { onFull: "wait" }).then(() => "hired", reasonOf);
+        return ctx.spawn(leaf, "work", { onFull: "wait" }).then(() => "spawned", reasonOf);
       });
-      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).output);
-      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+      const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).output);
+      await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
         const { child } = await told(root, "spawn.admitted");
         await reaches(root, "waiting");
         await runtime.run(child).signal("go");
@@ -50,13 +50,13 @@ export const deadlockCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         return (await ctx.join(await ctx.spawn(deep, "work"))).output;
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = [await ctx.spawn(quick, "work"), await ctx.spawn(middle, "work")];
         const [, last] = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return last?.output ?? null;
       });
-      await onRuntime(harness, { agents: [boss, quick, middle, deep, leaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 3 } });
+      await onRuntime(harness, { agents: [lead, quick, middle, deep, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 3 } });
         await reaches(root, "waiting");
         const [first, second] = [1, 2].map((number) => runtime.run(RunId.of(root.treeId, number)));
         await first?.signal("end");
@@ -77,13 +77,13 @@ export const deadlockCases: readonly EngineCase[] = [
         );
         return [status, stopReason, error?.["reason"] === "would-deadlock"];
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(middle, "work");
         await ctx.waitFor("go");
         return (await ctx.join(handle)).output;
       });
-      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+      await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
         const { child: waiting } = await told(root, "spawn.admitted");
         const { child: queued } = await told(root, "spawn.queued");
         await reaches(runtime.run(waiting), "waiting");
@@ -102,13 +102,13 @@ export const deadlockCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         return (await ctx.join(await ctx.spawn(leaf, "work", { onFull: "wait" }))).output;
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = [await ctx.spawn(middle, "work"), await ctx.spawn(other, "work")];
         const [result] = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return result?.output ?? null;
       });
-      await onRuntime(harness, { agents: [boss, middle, other, leaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go", { spawn: { maxAgents: 3 } });
+      await onRuntime(harness, { agents: [lead, middle, other, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 3 } });
         const admitted = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === middle.id);
         const second = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === other.id);
         await reaches(root, "waiting");

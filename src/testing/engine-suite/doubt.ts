@@ -82,10 +82,10 @@ export const doubtCases: readonly EngineCase[] = [
     name: "3.7 reconcile clears a doubt after the tree has ended, too",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice, reports: () => null });
-      const helper = spender(model, [ask(100)]);
-      const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(helper, "work"))));
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      const writer = spender(model, [ask(100)]);
+      const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(writer, "work"))));
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const before = await run.result();
         assert.deepEqual([before.costMicros, before.inDoubtMicros], [100, 100]);
         const [settled] = only(await historyOf(run), "budget.settled");

@@ -22,7 +22,7 @@ function recorder(): { readonly hooks: Hooks; readonly heard: NumberedEvent[] } 
   return { hooks, heard };
 }
 
-const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
 
 const careful: Guardrail = { name: "careful", beforeCall: () => ({ kind: "warn", reason: "mind the step" }) };
 
@@ -33,8 +33,8 @@ const lead = (hooks: Hooks): Agent =>
     async (ctx) => {
       ctx.record("turn.start", { turn: 1 });
       ctx.record("custom", { name: "plan", data: { steps: 3 } });
-      const child = await ctx.spawn(helper, "help");
-      await ctx.spawn(helper, "no room").catch(() => null);
+      const child = await ctx.spawn(writer, "help");
+      await ctx.spawn(writer, "no room").catch(() => null);
       await ctx.llm(prompt, ask(100));
       await ctx.llm(prompt, ask(1_000_000)).catch(() => null);
       await ctx.tool("look", {});
@@ -85,7 +85,7 @@ const runtimeEvents = {
   },
   "budget.settled": { tokens: 1, costMicros: 1, inDoubt: false },
   "guardrail.trip": { guardrail: "careful", reason: "no", decision: "halt" },
-  "handoff.made": { to: "helper", toRun: "x~1" },
+  "handoff.made": { to: "writer", toRun: "x~1" },
 };
 
 /** Asks for events that agent code may not write, as JavaScript without types can. */
@@ -107,10 +107,10 @@ export const eventCases: readonly EngineCase[] = [
     name: "7.2 hooks and stream tell the same events with the same payloads",
     async run(harness) {
       const { hooks, heard } = recorder();
-      const boss = lead(hooks);
-      const options = { agents: [boss, helper], approver: "people", store: memoryStore() } as const;
+      const root = lead(hooks);
+      const options = { agents: [root, writer], approver: "human", store: memoryStore() } as const;
       await onRuntime(harness, options, async (runtime) => {
-        const run = await runtime.start(boss, "go", { spawn: { maxAgents: 2 } });
+        const run = await runtime.start(root, "go", { spawn: { maxAgents: 2 } });
         await steer(runtime, run);
         const result = await run.result();
         assert.equal(result.output, "done", JSON.stringify(result));

@@ -11,17 +11,17 @@ export const familyCases: readonly EngineCase[] = [
     name: "6.6 a parent does not see a child's crashes while the child is restarted",
     async run(harness) {
       const crashes = new Set<number>();
-      const helper = agentOf("helper", async (ctx) => {
+      const writer = agentOf("writer", async (ctx) => {
         const value = await ctx.step("once", () => "kept");
         if (crashes.size < 2) throw new Error(`crash ${crashes.add(crashes.size).size}`);
         return value;
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const outcome = await ctx.join(await ctx.spawn(helper, "work"), { onPause: "return" });
+      const lead = agentOf("lead", async (ctx) => {
+        const outcome = await ctx.join(await ctx.spawn(writer, "work"), { onPause: "return" });
         return "output" in outcome ? [outcome.status, outcome.output] : outcome.status;
       });
-      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 2 }, async (runtime) => {
-        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["completed", "kept"]);
+      await onRuntime(harness, { agents: [lead, writer], maxRestarts: 2 }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(lead, "go")).result()).output, ["completed", "kept"]);
       });
     },
   },
@@ -29,15 +29,15 @@ export const familyCases: readonly EngineCase[] = [
     name: "6.6 a parent sees a child's failure once, after its last restart",
     async run(harness) {
       let crashes = 0;
-      const helper = agentOf("helper", async () => {
+      const writer = agentOf("writer", async () => {
         throw new Error(`crash ${++crashes}`);
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const { status, stopReason } = await ctx.join(await ctx.spawn(helper, "work"));
+      const lead = agentOf("lead", async (ctx) => {
+        const { status, stopReason } = await ctx.join(await ctx.spawn(writer, "work"));
         return [status, stopReason, await ctx.step("count", () => crashes >= 3)];
       });
-      await onRuntime(harness, { agents: [boss, helper], maxRestarts: 2 }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer], maxRestarts: 2 }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         assert.deepEqual((await root.result()).output, ["failed", "error", true]);
         assert.equal(only(await historyOf(root), "run.end").length, 2);
       });
@@ -47,7 +47,7 @@ export const familyCases: readonly EngineCase[] = [
     name: "6.6 a run that waits for several children learns of each in order, and continues when its code does",
     async run(harness) {
       const child = agentOf("child", (ctx) => ctx.waitFor("end"));
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = [];
         for (let number = 0; number < 4; number++) handles.push(await ctx.spawn(child, "work"));
         const heard: Json[] = [];
@@ -60,8 +60,8 @@ export const familyCases: readonly EngineCase[] = [
         await Promise.all(joined);
         return heard;
       });
-      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, child] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         await reaches(root, "waiting");
         for (let number = 1; number <= 4; number++) {
           const run = runtime.run(RunId.of(root.treeId, number));
@@ -92,14 +92,14 @@ export const familyCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         if (message?.text === "fail") throw new Error("failed");
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handles = [await ctx.spawn(upper, "return"), await ctx.spawn(upper, "fail")];
         const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
         await ctx.waitFor("end");
         return results.map(({ status }) => status);
       });
-      await onRuntime(harness, { agents: [boss, upper, middle, leaf], maxRestarts: 0 }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, upper, middle, leaf], maxRestarts: 0 }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const leaves = await admitted(root, "leaf", 2);
         const [, , ...lower] = [
           ...(await admitted(root, "upper", 2)),
@@ -123,19 +123,19 @@ export const familyCases: readonly EngineCase[] = [
   {
     name: "6.7 a detached child outlives its parent: the root adopts it, can join it, and ends it at its own end",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
       const middle = agentOf("middle", async (ctx) => [
-        Json.of(await ctx.spawn(helper, "a", { detached: true })),
-        Json.of(await ctx.spawn(helper, "b", { detached: true })),
+        Json.of(await ctx.spawn(writer, "a", { detached: true })),
+        Json.of(await ctx.spawn(writer, "b", { detached: true })),
       ]);
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const { output } = await ctx.join(await ctx.spawn(middle, "work"));
         const [first] = Json.as<readonly ChildHandle[]>(output);
         return first ? (await ctx.join(first)).output : "nobody";
       });
-      await onRuntime(harness, { agents: [boss, middle, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
-        const [first, second] = (await admitted(root, "helper", 2)).map((run) => runtime.run(run));
+      await onRuntime(harness, { agents: [lead, middle, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
+        const [first, second] = (await admitted(root, "writer", 2)).map((run) => runtime.run(run));
         assert.ok(first && second);
         await told(root, "run.end", ({ agent }) => agent === middle.id);
         await reaches(root, "waiting");
@@ -151,7 +151,7 @@ export const familyCases: readonly EngineCase[] = [
     name: "6.7 a tree ends when its last run is terminal, and only then its result is there",
     async run(harness) {
       const begun = Promise.withResolvers<void>();
-      const helper = agentOf("helper", async (ctx) => {
+      const writer = agentOf("writer", async (ctx) => {
         // Takes its time to notice that it was cancelled.
         await ctx.step("stubborn", async ({ signal }) => {
           begun.resolve();
@@ -160,20 +160,20 @@ export const familyCases: readonly EngineCase[] = [
           );
         });
       });
-      const boss = agentOf("boss", async (ctx) => {
-        await ctx.spawn(helper, "work");
+      const lead = agentOf("lead", async (ctx) => {
+        await ctx.spawn(writer, "work");
         await ctx.waitFor("end");
         return "done";
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
-        const [run] = (await admitted(root, "helper", 1)).map((each) => runtime.run(each));
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
+        const [run] = (await admitted(root, "writer", 1)).map((each) => runtime.run(each));
         await begun.promise;
         await root.signal("end");
         const { status, output } = await root.result();
         assert.deepEqual([status, output, await run?.status()], ["completed", "done", "cancelled"]);
         const ends = only(await historyOf(root), "run.end").map(({ agent }) => agent);
-        assert.deepEqual(ends, ["boss", "helper"]);
+        assert.deepEqual(ends, ["lead", "writer"]);
       });
     },
   },

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.5 and 2.11: runs paused by a user, and the items kept for a paused run. */
 export const holdCases: readonly EngineCase[] = [
   {
     name: "2.11 a held run finishes its call, parks and gives its slot away; only resume lifts it, then it queues",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const run = await office.hire("a1 a2");
-        const call = await office.call("a1");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const run = await spawner.spawn("a1 a2");
+        const call = await spawner.call("a1");
         await run.pause();
-        const other = await office.hire("b", { onFull: "wait" });
+        const other = await spawner.spawn("b", { onFull: "wait" });
         assert.equal(await other.status(), "pending");
         call.answer("A1");
-        const busy = await office.call("b");
+        const busy = await spawner.call("b");
         assert.equal(await run.status(), "paused");
         await run.resume();
-        assert.deepEqual([await run.status(), office.wasAsked("a2")], ["paused", false]);
+        assert.deepEqual([await run.status(), spawner.wasAsked("a2")], ["paused", false]);
         busy.answer("B");
-        (await office.call("a2")).answer("A2");
+        (await spawner.call("a2")).answer("A2");
         assert.deepEqual((await run.result()).output, ["A1", "A2"]);
-        const [paused] = only(await office.close(), "run.paused");
+        const [paused] = only(await spawner.close(), "run.paused");
         assert.deepEqual([paused?.runId, paused?.cause], [run.runId, "held"]);
       });
     },
@@ -30,17 +30,17 @@ export const holdCases: readonly EngineCase[] = [
   {
     name: "2.11 neither a free slot nor a raised priority resumes a held run",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
-        const [held, other] = [await office.hire("?go a"), await office.hire("b")];
+      await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
+        const [held, other] = [await spawner.spawn("?go a"), await spawner.spawn("b")];
         await reaches(held, "waiting");
         await held.pause();
         await held.signal("go");
-        (await office.call("b")).answer("B");
+        (await spawner.call("b")).answer("B");
         await other.result();
         await held.reprioritize("critical");
-        assert.deepEqual([await held.status(), office.wasAsked("a")], ["paused", false]);
+        assert.deepEqual([await held.status(), spawner.wasAsked("a")], ["paused", false]);
         await held.resume();
-        await office.call("a");
+        await spawner.call("a");
       });
     },
   },
@@ -53,9 +53,9 @@ export const holdCases: readonly EngineCase[] = [
         await ctx.step("leaf", () => void steps.push("leaf"));
       });
       const middle = agentOf("middle", async (ctx) => void (await ctx.join(await ctx.spawn(leaf, "work"))));
-      const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(middle, "work"))));
-      await onRuntime(harness, { agents: [boss, middle, leaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(middle, "work"))));
+      await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const runOf = async (agent: string) =>
           runtime.run((await told(root, "spawn.admitted", ({ childAgent }) => childAgent === agent)).child);
         const [upper, lower] = [await runOf("middle"), await runOf("leaf")];
@@ -75,19 +75,19 @@ export const holdCases: readonly EngineCase[] = [
   {
     name: "2.11 pause on the root holds the tree; a held root keeps its slot",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const run = await office.hire("?go a");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const run = await spawner.spawn("?go a");
         await reaches(run, "waiting");
-        await office.root.pause();
-        assert.deepEqual([await office.root.status(), await run.status()], ["paused", "paused"]);
+        await spawner.root.pause();
+        assert.deepEqual([await spawner.root.status(), await run.status()], ["paused", "paused"]);
         await run.signal("go");
-        const hiring = office.hire("b", { onFull: "wait" });
-        await eventually("the held root stays put", async () => (await office.root.status()) === "paused");
-        assert.equal(office.wasAsked("a"), false);
-        await office.root.resume();
-        const second = await hiring;
-        (await office.call("a")).answer("A");
-        (await office.call("b")).answer("B");
+        const spawning = spawner.spawn("b", { onFull: "wait" });
+        await eventually("the held root stays put", async () => (await spawner.root.status()) === "paused");
+        assert.equal(spawner.wasAsked("a"), false);
+        await spawner.root.resume();
+        const second = await spawning;
+        (await spawner.call("a")).answer("A");
+        (await spawner.call("b")).answer("B");
         assert.deepEqual(
           [(await run.result()).status, (await second.result()).status],
           ["completed", "completed"],
@@ -100,7 +100,7 @@ export const holdCases: readonly EngineCase[] = [
     async run(harness) {
       const done: string[] = [];
       const first = Promise.withResolvers<void>();
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("first", async () => {
           done.push("begun");
           await first.promise;
@@ -108,8 +108,8 @@ export const holdCases: readonly EngineCase[] = [
         });
         await ctx.step("second", () => void done.push("second"));
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         await eventually("the step is at work", () => done.length === 1);
         await root.pause();
         await root.send("something to wake it");
@@ -129,16 +129,16 @@ export const holdCases: readonly EngineCase[] = [
   {
     name: "2.5 signals, steering and messages are kept for a paused run",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         await inbox.next();
         await ctx.waitFor("go");
         const signal = await ctx.waitFor("news");
         const message = await inbox.next();
         return [signal, message?.text ?? null, ...inbox.steering().map(({ text }) => text)];
       });
-      const boss = agentOf("boss", async (ctx) => (await ctx.join(await ctx.spawn(helper, "work"))).output);
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(writer, "work"))).output);
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await reaches(run, "waiting");
         await run.pause();
@@ -155,19 +155,19 @@ export const holdCases: readonly EngineCase[] = [
   {
     name: "2.5 cancel wakes a paused run, and its end frees nothing",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const held = await office.hire("?go");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const held = await spawner.spawn("?go");
         await reaches(held, "waiting");
         await held.pause();
-        await office.hire("b");
-        await office.call("b");
+        await spawner.spawn("b");
+        await spawner.call("b");
         const { runs } = await held.cancel("enough");
         assert.deepEqual(
           runs.map(({ runId }) => runId),
           [held.runId],
         );
         assert.deepEqual([await held.status(), (await held.result()).stopReason], ["cancelled", "cancelled"]);
-        assert.equal((await office.denied("c"))["reason"], "full");
+        assert.equal((await spawner.denied("c"))["reason"], "full");
       });
     },
   },

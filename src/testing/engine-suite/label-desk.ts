@@ -4,7 +4,7 @@ import { Json, type Agent, type RunContext, type Tool, type ToolFlow } from "#ke
 import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
 
-const web: ToolFlow = { origin: "web", outside: false };
+const web: ToolFlow = { origin: "web", egress: false };
 const secret: ToolFlow = { sensitivity: "private" };
 
 export interface Desk {
@@ -22,7 +22,7 @@ export function desk(): Desk {
     { ...effect("read_web", async () => (read.push("web"), "a page")), ...web },
     { ...effect("read_secret", async () => (read.push("secret"), "a secret")), ...secret },
     { ...mail, risk: "high" },
-    { ...mail, name: "post", outside: true },
+    { ...mail, name: "post", egress: true },
   ];
   return { mailed, read, tools };
 }

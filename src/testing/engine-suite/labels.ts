@@ -40,7 +40,7 @@ export const labelCases: readonly EngineCase[] = [
     "7.5 labels name their sources: the first call of each tool by each run, also a child's, through a crash and continueAs",
     (made) => {
       let crashes = 0;
-      const boss = free("boss", made, async (ctx) => {
+      const lead = free("lead", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_secret", "read_secret");
           return ctx.continueAs(1);
@@ -54,7 +54,7 @@ export const labelCases: readonly EngineCase[] = [
           return [kind, name, number, stepId?.slice(ctx.supervision.treeId.length) ?? null];
         });
       });
-      return [boss, reader(made, "return")];
+      return [lead, reader(made, "return")];
     },
     (output) =>
       assert.deepEqual(output, [
@@ -83,24 +83,24 @@ export const labelCases: readonly EngineCase[] = [
     (made) => {
       const other = free("joiner", made, async (ctx) => {
         const runId = RunId.of(ctx.supervision.treeId, 2);
-        const handle = { runId, agentId: reader(made, "return").id, boot: null };
+        const handle = { runId, agentId: reader(made, "return").id, firstMessage: null };
         await eventuallyEnded(ctx, handle);
         await ctx.join(handle);
         return calls(ctx, "read_secret", "mail");
       });
-      const boss = free("boss", made, async (ctx) => {
+      const lead = free("lead", made, async (ctx) => {
         const joiner = await ctx.spawn(other, "join");
         await ctx.spawn(reader(made, "return"), "read");
         return (await ctx.join(joiner)).output;
       });
-      return [boss, other, reader(made, "return")];
+      return [lead, other, reader(made, "return")];
     },
     refused,
   ),
   meeting(
     "7.5 a task carries the parent's labels to the child",
     (made) => [
-      free("boss", made, async (ctx) => {
+      free("lead", made, async (ctx) => {
         await calls(ctx, "read_web");
         return (await ctx.askOrThrow(mailer(made), "mail it", { timeoutS: 30 })).text;
       }),
@@ -111,10 +111,10 @@ export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 a child spawned before its parent has any label may mail its own content",
     (made) => [
-      free("boss", made, async (ctx) => {
-        const helper = await ctx.spawn(mailer(made), "mail it");
+      free("lead", made, async (ctx) => {
+        const writer = await ctx.spawn(mailer(made), "mail it");
         await calls(ctx, "read_web");
-        const answer = await ctx.ask(helper, "mail it", { timeoutS: 30 });
+        const answer = await ctx.ask(writer, "mail it", { timeoutS: 30 });
         return answer.kind === "replied" ? answer.text : answer.kind;
       }),
       mailer(made),
@@ -124,7 +124,7 @@ export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 messages carry their sender's labels, even to a run that they wake",
     (made) => [
-      free("boss", made, async (ctx, inbox) => {
+      free("lead", made, async (ctx, inbox) => {
         await inbox.next();
         await calls(ctx, "read_web");
         await ctx.send(waiter(made).id, "mail it");
@@ -138,7 +138,7 @@ export const labelCases: readonly EngineCase[] = [
     meeting(
       `7.5 a child's labels reach its parent: by ${answer}`,
       (made) => [
-        free("boss", made, async (ctx) => {
+        free("lead", made, async (ctx) => {
           await ctx.ask(reader(made, answer), "read", { timeoutS: 30 });
           return calls(ctx, "read_secret", "mail");
         }),
@@ -150,7 +150,7 @@ export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 a child's labels reach its parent: by a message to a topic",
     (made) => [
-      free("boss", made, async (ctx) => {
+      free("lead", made, async (ctx) => {
         const topic = Supervision.progressTopic(ctx.supervision);
         const told = ctx.subscribe(topic)[Symbol.asyncIterator]();
         const first = told.next();
@@ -165,7 +165,7 @@ export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 the labels of an ended child reach the run that reads its result",
     (made) => [
-      free("boss", made, async (ctx) => {
+      free("lead", made, async (ctx) => {
         if (ctx.state === null) {
           const handle = await ctx.spawn(reader(made, "return"), "read");
           await eventuallyEnded(ctx, handle);

@@ -64,38 +64,38 @@ export const landingCases: readonly EngineCase[] = [
   {
     name: "3.8 the tree's slice belongs to the root: a child without its own cap has no slice",
     async run(harness) {
-      const helper = trying("helper", [ask(109, landing), ask(100, landing)]);
-      const boss = agentOf(
-        "boss",
+      const writer = trying("writer", [ask(109, landing), ask(100, landing)]);
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
-          const { output } = await ctx.join(await ctx.spawn(helper, "work"));
+          const { output } = await ctx.join(await ctx.spawn(writer, "work"));
           await ctx.llm(prompt, ask(20, landing));
           return output;
         },
         { model: greedyModel({ price: tokenPrice }) },
       );
-      assert.deepEqual(await outputOf(harness, [boss, helper], { maxTokens: 120 }), ["tokens", "made"]);
+      assert.deepEqual(await outputOf(harness, [lead, writer], { maxTokens: 120 }), ["tokens", "made"]);
     },
   },
   {
     name: "3.8 a slice belongs to the run that owns the capped account, and never to its child",
     async run(harness) {
       const owner = trying("owner", [ask(100), ask(100, landing)], { budget: { maxTokens: 100 } });
-      const helper = trying("helper", [ask(100, landing), ask(90, landing)], {
+      const writer = trying("writer", [ask(100, landing), ask(90, landing)], {
         budget: { maxTokens: 1_000 },
       });
-      const boss = agentOf("boss", async (ctx) => [
+      const lead = agentOf("lead", async (ctx) => [
         (await ctx.join(await ctx.spawn(owner, "work"))).output,
         (await ctx.join(await ctx.spawn(capped, "work"))).output,
       ]);
       const capped = agentOf(
         "capped",
-        async (ctx) => (await ctx.join(await ctx.spawn(helper, "work"))).output,
+        async (ctx) => (await ctx.join(await ctx.spawn(writer, "work"))).output,
         {
           budget: { maxTokens: 100 },
         },
       );
-      assert.deepEqual(await outputOf(harness, [boss, owner, capped, helper]), [
+      assert.deepEqual(await outputOf(harness, [lead, owner, capped, writer]), [
         ["tokens", "made"],
         ["tokens", "made"],
       ]);

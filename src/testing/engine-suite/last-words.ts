@@ -17,7 +17,7 @@ function waiting(
   options: { readonly guardrails?: readonly Guardrail[]; readonly layered?: boolean } = {},
 ): Agent {
   return agent({
-    name: "helper",
+    name: "writer",
     model: talkativeModel(),
     tools: [
       {
@@ -52,9 +52,9 @@ export const lastWordsCases: readonly EngineCase[] = [
   ].map(({ name, options, kept }): EngineCase => ({
     name: `4.6 a cancelled agent ${name}`,
     async run(harness) {
-      const helper = waiting(options);
-      await onRuntime(harness, { agents: [helper] }, async (runtime) => {
-        const run = await runtime.start(helper, "go");
+      const writer = waiting(options);
+      await onRuntime(harness, { agents: [writer] }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         await reaches(run, "waiting");
         await run.cancel("enough");
         const { status, output } = await run.result();
@@ -72,14 +72,14 @@ export const lastWordsCases: readonly EngineCase[] = [
   ].map(({ name, options, shown }): EngineCase => ({
     name: `2.8 join and ask that return on a pause carry ${name}`,
     async run(harness) {
-      const helper = waiting(options);
-      const boss = agentOf("boss", async (ctx) => {
-        const asked = await ctx.ask(helper, "work", { timeoutS: 60, onPause: "return" });
+      const writer = waiting(options);
+      const lead = agentOf("lead", async (ctx) => {
+        const asked = await ctx.ask(writer, "work", { timeoutS: 60, onPause: "return" });
         const joined = await ctx.join(asked.handle, { onPause: "return" });
         return ["textSoFar" in asked ? asked.textSoFar : "", "textSoFar" in joined ? joined.textSoFar : ""];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await reaches(run, "waiting");
         await run.pause();

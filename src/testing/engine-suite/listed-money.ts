@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ChatMessage, type Agent, type RunRecord } from "#kernel";
 import type { RunHandle, Runtime } from "#runtime";
 import { memoryStore } from "#stores/memory";
-import { heldModel, type HeldModel } from "../held-model.ts";
+import { manualModel, type ManualModel } from "../manual-model.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
 import { reaches } from "./history.ts";
 import { tokenPrice } from "./spender.ts";
@@ -57,32 +57,32 @@ interface Calling {
   readonly runtime: Runtime;
   /** The root. */
   readonly run: RunHandle;
-  readonly model: HeldModel;
+  readonly model: ManualModel;
 }
 
 async function whileCalling(harness: SuiteHarness, body: (calling: Calling) => Promise<void>): Promise<void> {
-  const model = heldModel({ price: tokenPrice });
-  const { boss, agents } = team(model);
+  const model = manualModel({ price: tokenPrice });
+  const { lead, agents } = team(model);
   await onRuntime(harness, { agents, store: memoryStore() }, async (runtime) => {
-    const run = await runtime.start(boss, "go");
+    const run = await runtime.start(lead, "go");
     await eventually("a call is in flight", () => model.calls.length === 1);
     await body({ runtime, run, model });
   });
 }
 
 /** A parent waits for its child, which waits forever once its own child has made a call. */
-function team(model: HeldModel): { readonly boss: Agent; readonly agents: readonly Agent[] } {
-  const helper = agentOf(
-    "helper",
+function team(model: ManualModel): { readonly lead: Agent; readonly agents: readonly Agent[] } {
+  const writer = agentOf(
+    "writer",
     async (ctx) => void (await ctx.llm([ChatMessage.user("hello")], { maxOutputTokens: 100 })),
     { model },
   );
   const deputy = agentOf("deputy", async (ctx) => {
-    await ctx.join(await ctx.spawn(helper, "work"));
+    await ctx.join(await ctx.spawn(writer, "work"));
     await forever(ctx);
   });
-  const boss = agentOf("boss", async (ctx) => void (await ctx.join(await ctx.spawn(deputy, "work"))));
-  return { boss, agents: [boss, deputy, helper] };
+  const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(deputy, "work"))));
+  return { lead, agents: [lead, deputy, writer] };
 }
 
 const isListedAs = (root: RunRecord | undefined, costMicros: number): boolean =>

@@ -102,15 +102,15 @@ export const mailboxCases: readonly EngineCase[] = [
   {
     name: "6.4 a message to an agent goes to its oldest live run",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const [older, younger] = [await ctx.spawn(reader, "older"), await ctx.spawn(reader, "younger")];
         await ctx.send(reader.id, "to whom?");
         await ctx.send(older, "end");
         await ctx.send(younger, "end");
         return [(await ctx.join(older)).output, (await ctx.join(younger)).output];
       });
-      await onRuntime(harness, { agents: [boss, reader] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, reader] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, [["older", "to whom?"], ["younger"]]);
       });
     },
@@ -128,12 +128,12 @@ export const mailboxCases: readonly EngineCase[] = [
         },
         terms,
       );
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.send(woken.id, "good morning");
         await ctx.waitFor("end");
       });
-      await onRuntime(harness, { agents: [boss, woken] }, async (runtime) => {
-        const root = await runtime.start(boss, "go", { priority: "critical" });
+      await onRuntime(harness, { agents: [lead, woken] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { priority: "critical" });
         const { data, runId } = await told(root, "progress.emitted");
         assert.deepEqual(data, ["good morning", "low", "none", 2]);
         assert.equal((await runtime.run(runId).result()).status, "completed");
@@ -145,7 +145,7 @@ export const mailboxCases: readonly EngineCase[] = [
   {
     name: "6.4 a message to a run that has ended wakes a new run of its agent",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(reader, "first");
         await ctx.send(handle, "end");
         const { output } = await ctx.join(handle);
@@ -153,8 +153,8 @@ export const mailboxCases: readonly EngineCase[] = [
         await ctx.waitFor("end");
         return output;
       });
-      await onRuntime(harness, { agents: [boss, reader] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, reader] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const first = await told(root, "progress.emitted", ({ data }) => data === "first");
         const again = await told(root, "progress.emitted", ({ data }) => data === "again");
         assert.notEqual(first.runId, again.runId);
@@ -169,14 +169,14 @@ export const mailboxCases: readonly EngineCase[] = [
       const echo = agentOf("echo", async (ctx, inbox) => {
         for await (const message of inbox) await ctx.reply(message, `${message.text}!`);
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(echo, "first");
         await ctx.join(handle);
         const outcome = await ctx.ask(handle, "second", { timeoutS: 60 });
         return [outcome.kind === "replied" && outcome.text, outcome.handle.runId === handle.runId];
       });
-      await onRuntime(harness, { agents: [boss, echo] }, async (runtime) => {
-        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, ["second!", false]);
+      await onRuntime(harness, { agents: [lead, echo] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(lead, "go")).result()).output, ["second!", false]);
       });
     },
   },
@@ -184,18 +184,18 @@ export const mailboxCases: readonly EngineCase[] = [
     name: "6.4 messages that arrive while a run is ending wake a new run of that agent, and none is lost",
     async run(harness) {
       const gate = Promise.withResolvers<void>();
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const texts: string[] = [];
         for await (const message of inbox) texts.push(message.text);
         await ctx.emit(texts);
         await ctx.step("ending", () => gate.promise);
       });
-      const boss = agentOf("boss", async (ctx) => {
-        await ctx.join(await ctx.spawn(helper, "task"));
+      const lead = agentOf("lead", async (ctx) => {
+        await ctx.join(await ctx.spawn(writer, "task"));
         await ctx.waitFor("end");
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const first = await told(root, "progress.emitted");
         await runtime.run(first.runId).send("late");
         await runtime.run(first.runId).send("later");
@@ -218,13 +218,13 @@ export const mailboxCases: readonly EngineCase[] = [
     name: "6.4 the task of a run wakes no other run, even if its run never reads it",
     async run(harness) {
       const deaf = agentOf("deaf", async () => null);
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.join(await ctx.spawn(deaf, "unheard"));
         await ctx.send(deaf.id, "unheard, too");
         await ctx.waitFor("end");
       });
-      await onRuntime(harness, { agents: [boss, deaf] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, deaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         let ends = 0;
         await told(root, "run.end", ({ agent }) => agent === deaf.id && ++ends === 2);
         await root.signal("end");

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import type { EngineCase } from "./harness.ts";
 import { only } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Section 2.11: an operation repeated because its answer was lost. */
 export const operationIdCases: readonly EngineCase[] = [
   {
     name: "2.11 pause, resume and reprioritize under an id that came before change nothing, whatever was done since",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
-        const run = await office.hire("a");
-        const call = await office.call("a");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
+        const run = await spawner.spawn("a");
+        const call = await spawner.call("a");
         await run.pause({ id: "one" });
         await run.resume({ id: "two" });
         await run.pause({ id: "one" });
@@ -24,7 +24,7 @@ export const operationIdCases: readonly EngineCase[] = [
         await run.reprioritize("high", { id: "one" });
         call.answer("A");
         await run.result();
-        const changes = only(await office.close(), "run.reprioritized").map(({ from, to }) => [from, to]);
+        const changes = only(await spawner.close(), "run.reprioritized").map(({ from, to }) => [from, to]);
         assert.deepEqual(changes, [
           ["normal", "high"],
           ["high", "low"],

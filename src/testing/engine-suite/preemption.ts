@@ -2,33 +2,33 @@ import assert from "node:assert/strict";
 import { ChatMessage, type Model, type Priority } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.4, 2.5 and 2.9: who makes room for whom, and when the slot moves. */
 export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.4 full: high and critical preempt the lowest run strictly below",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 4 } }, async (office) => {
-        const low = await office.hire("?low", { priority: "low" });
-        const background = await office.hire("?background", { priority: "background" });
-        const normal = await office.hire("?normal");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 4 } }, async (spawner) => {
+        const low = await spawner.spawn("?low", { priority: "low" });
+        const background = await spawner.spawn("?background", { priority: "background" });
+        const normal = await spawner.spawn("?normal");
         await Promise.all([low, background, normal].map((run) => reaches(run, "waiting")));
-        await office.hire("high", { priority: "high" });
+        await spawner.spawn("high", { priority: "high" });
         assert.deepEqual([await background.status(), await low.status()], ["paused", "waiting"]);
-        await office.hire("critical", { priority: "critical" });
+        await spawner.spawn("critical", { priority: "critical" });
         assert.deepEqual([await low.status(), await normal.status()], ["paused", "waiting"]);
-        await Promise.all([office.call("high"), office.call("critical")]);
+        await Promise.all([spawner.call("high"), spawner.call("critical")]);
       });
     },
   },
   {
     name: "2.4 among equal priorities the run spawned last is the victim",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 4 } }, async (office) => {
-        const runs = [await office.hire("?a"), await office.hire("?b"), await office.hire("?c")];
+      await inSpawnHarness(harness, { spawn: { maxAgents: 4 } }, async (spawner) => {
+        const runs = [await spawner.spawn("?a"), await spawner.spawn("?b"), await spawner.spawn("?c")];
         await Promise.all(runs.map((run) => reaches(run, "waiting")));
-        await office.hire("high", { priority: "high" });
+        await spawner.spawn("high", { priority: "high" });
         assert.deepEqual(await Promise.all(runs.map((run) => run.status())), [
           "waiting",
           "waiting",
@@ -40,13 +40,13 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const first = await office.hire("a", { priority: "high" });
-        assert.equal((await office.denied("b", { priority: "high" }))["reason"], "nobody-below");
-        const queued = await office.hire("c", { priority: "high", onFull: "wait" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const first = await spawner.spawn("a", { priority: "high" });
+        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "nobody-below");
+        const queued = await spawner.spawn("c", { priority: "high", onFull: "wait" });
         assert.equal(await queued.status(), "pending");
-        (await office.call("a")).answer("A");
-        await office.call("c");
+        (await spawner.call("a")).answer("A");
+        await spawner.call("c");
         assert.equal(await first.status(), "completed");
       });
     },
@@ -54,10 +54,10 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.4 allowPreempt false: high and critical are denied, or queued if the caller asked to wait",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2, allowPreempt: false } }, async (office) => {
-        const low = await office.hire("?low", { priority: "background" });
-        assert.equal((await office.denied("b", { priority: "critical" }))["reason"], "preemption-off");
-        const queued = await office.hire("c", { priority: "critical", onFull: "wait" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2, allowPreempt: false } }, async (spawner) => {
+        const low = await spawner.spawn("?low", { priority: "background" });
+        assert.equal((await spawner.denied("b", { priority: "critical" }))["reason"], "preemption-off");
+        const queued = await spawner.spawn("c", { priority: "critical", onFull: "wait" });
         assert.equal(await queued.status(), "pending");
         await reaches(low, "waiting");
       });
@@ -66,19 +66,19 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.5 the slot moves when the victim has yielded: it finishes its call, starts nothing more and parks",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("v1 v2");
-        const call = await office.call("v1");
-        const taker = await office.hire("t", { priority: "high" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("v1 v2");
+        const call = await spawner.call("v1");
+        const taker = await spawner.spawn("t", { priority: "high" });
         assert.deepEqual([await victim.status(), await taker.status()], ["running", "pending"]);
         call.answer("V1");
-        const taken = await office.call("t");
+        const taken = await spawner.call("t");
         assert.equal(call.signal.aborted, false);
-        assert.deepEqual([await victim.status(), office.wasAsked("v2")], ["paused", false]);
+        assert.deepEqual([await victim.status(), spawner.wasAsked("v2")], ["paused", false]);
         taken.answer("T");
-        (await office.call("v2")).answer("V2");
+        (await spawner.call("v2")).answer("V2");
         assert.deepEqual((await victim.result()).output, ["V1", "V2"]);
-        const events = await office.close();
+        const events = await spawner.close();
         const [queued] = only(events, "spawn.queued");
         assert.equal(queued?.victim, victim.runId);
         const place = (type: "run.paused" | "run.resumed" | "run.start" | "run.end", run: string): number =>
@@ -101,17 +101,17 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.5 a waiting victim yields at once, and on waking must get a slot before its next step",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("?go v");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("?go v");
         await reaches(victim, "waiting");
-        await office.hire("t", { priority: "high" });
-        const taken = await office.call("t");
+        await spawner.spawn("t", { priority: "high" });
+        const taken = await spawner.call("t");
         await victim.signal("go", "gone");
         assert.equal(await victim.status(), "paused");
-        const another = await office.denied("x");
-        assert.deepEqual([another["reason"], office.wasAsked("v")], ["full", false]);
+        const another = await spawner.denied("x");
+        assert.deepEqual([another["reason"], spawner.wasAsked("v")], ["full", false]);
         taken.answer("T");
-        (await office.call("v")).answer("V");
+        (await spawner.call("v")).answer("V");
         assert.deepEqual((await victim.result()).output, ["gone", "V"]);
       });
     },
@@ -120,17 +120,17 @@ export const preemptionCases: readonly EngineCase[] = [
     name: "2.5 a victim that does not yield in time has its call aborted, and makes it again later under a new attempt",
     async run(harness) {
       const runtime = { yieldTimeoutS: 0.1 };
-      await inOffice(harness, { spawn: { maxAgents: 2 }, runtime }, async (office) => {
-        const victim = await office.hire("v", { budget: { maxTurns: 1 } });
-        const aborted = await office.call("v");
-        await office.hire("t", { priority: "high" });
-        const taken = await office.call("t");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 }, runtime }, async (spawner) => {
+        const victim = await spawner.spawn("v", { budget: { maxTurns: 1 } });
+        const aborted = await spawner.call("v");
+        await spawner.spawn("t", { priority: "high" });
+        const taken = await spawner.call("t");
         assert.deepEqual([aborted.signal.aborted, await victim.status()], [true, "paused"]);
         taken.answer("T");
-        (await office.call("v", 1)).answer("V");
+        (await spawner.call("v", 1)).answer("V");
         const { status, output } = await victim.result();
         assert.deepEqual([status, output], ["completed", ["V"]]);
-        const events = await office.close();
+        const events = await spawner.close();
         const starts = only(events, "model.start").filter(({ runId }) => runId === victim.runId);
         const settled = only(events, "budget.settled").filter(({ runId }) => runId === victim.runId);
         assert.equal(new Set(starts.map(({ attempt }) => attempt)).size, 2);
@@ -147,15 +147,15 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.5 a paused run cannot be preempted again, and its end frees nothing",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("?go", { priority: "background" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("?go", { priority: "background" });
         await reaches(victim, "waiting");
-        const taker = await office.hire("t", { priority: "high" });
-        await office.call("t");
-        assert.equal((await office.denied("x", { priority: "high" }))["reason"], "nobody-below");
+        const taker = await spawner.spawn("t", { priority: "high" });
+        await spawner.call("t");
+        assert.equal((await spawner.denied("x", { priority: "high" }))["reason"], "nobody-below");
         await victim.cancel();
         assert.equal(await victim.status(), "cancelled");
-        assert.equal((await office.denied("x"))["reason"], "full");
+        assert.equal((await spawner.denied("x"))["reason"], "full");
         assert.equal(await taker.status(), "running");
       });
     },
@@ -163,11 +163,11 @@ export const preemptionCases: readonly EngineCase[] = [
   {
     name: "2.5 the root is never a victim",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 }, priority: "background" }, async (office) => {
-        await office.hire("a", { priority: "high" });
-        assert.equal((await office.denied("b", { priority: "high" }))["reason"], "nobody-below");
-        await office.hire("c", { priority: "critical" });
-        assert.notEqual(await office.root.status(), "paused");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 }, priority: "background" }, async (spawner) => {
+        await spawner.spawn("a", { priority: "high" });
+        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "nobody-below");
+        await spawner.spawn("c", { priority: "critical" });
+        assert.notEqual(await spawner.root.status(), "paused");
       });
     },
   },
@@ -175,8 +175,8 @@ export const preemptionCases: readonly EngineCase[] = [
     name: "2.9 at no instant are more calls in flight than there are slots, however runs preempt each other",
     async run(harness) {
       const crowd = crowdModel();
-      const helper = agentOf(
-        "helper",
+      const writer = agentOf(
+        "writer",
         async (ctx) => {
           for (const word of ["one", "two", "three"]) {
             await ctx.llm([ChatMessage.user(word)]);
@@ -185,16 +185,16 @@ export const preemptionCases: readonly EngineCase[] = [
         { model: crowd },
       );
       const ranks: readonly Priority[] = ["background", "low", "normal", "high", "critical"];
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const wishes = Array.from({ length: 20 }, (_, index) => ranks[(index * 3) % 5] ?? "normal");
         const handles = await Promise.all(
-          wishes.map((priority) => ctx.spawn(helper, "work", { priority, onFull: "wait" })),
+          wishes.map((priority) => ctx.spawn(writer, "work", { priority, onFull: "wait" })),
         );
         const results = await Promise.all(handles.map((handle) => ctx.join(handle)));
         return results.filter(({ status }) => status === "completed").length;
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const run = await runtime.start(boss, "go", { spawn: { maxAgents: 4 } });
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const run = await runtime.start(lead, "go", { spawn: { maxAgents: 4 } });
         await told(run, "spawn.queued", ({ victim }) => victim !== null);
         crowd.open();
         assert.equal((await run.result()).output, 20);

@@ -60,7 +60,7 @@ const declined = (decision: "declined" | "expired", reason: string): ResumedCall
 
 interface Options extends Pick<RuntimeOptions, "approvalExpiresS"> {
   /** Default: `people`. */
-  readonly approver?: "people" | "none" | Approver;
+  readonly approver?: "human" | "none" | Approver;
   readonly tool?: Partial<EffectTool<Json>>;
 }
 
@@ -68,7 +68,7 @@ function asking(
   name: string,
   questions: readonly Json[],
   body: (run: RunHandle) => Promise<void>,
-  { tool, approver = "people", ...options }: Options = {},
+  { tool, approver = "human", ...options }: Options = {},
 ): EngineCase {
   const asker = createAsker(tool);
   const given = { ...options, ...(approver !== "none" && { approver }), agents: [asker] };

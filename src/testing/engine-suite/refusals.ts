@@ -13,12 +13,12 @@ import {
   type RunResult,
 } from "#kernel";
 import type { RunHandle, Runtime, StartOptions } from "#runtime";
-import { heldModel } from "../held-model.ts";
+import { manualModel } from "../manual-model.ts";
 import { call, say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
 
 /** A refusal, as result and event must report it. */
@@ -148,7 +148,7 @@ export const refusalCases: readonly EngineCase[] = [
   {
     name: "3.8 a call that waited for money held by its tenant's other trees reports that its wait timed out",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const one = spender(model, [ask(100)]);
       await onRuntime(harness, { agents: [one] }, async (runtime) => {
         const tenant = freshTenant();
@@ -164,18 +164,18 @@ export const refusalCases: readonly EngineCase[] = [
   {
     name: "3.10 a run reports that its deadline passed while a call waited for money",
     async run(harness) {
-      await inOffice(harness, { budget: { maxTokens: 8_000 } }, async (office) => {
-        await office.hire("a");
-        const held = await office.call("a");
-        const late = await office.hire("b", { budget: { deadlineS: 1 } });
-        const waiting = await told(office.root, "budget.waiting", ({ runId }) => runId === late.runId);
+      await inSpawnHarness(harness, { budget: { maxTokens: 8_000 } }, async (spawner) => {
+        await spawner.spawn("a");
+        const held = await spawner.call("a");
+        const late = await spawner.spawn("b", { budget: { deadlineS: 1 } });
+        const waiting = await told(spawner.root, "budget.waiting", ({ runId }) => runId === late.runId);
         const result = await late.result();
         assert.equal(result.stopReason, "deadline");
         held.answer("A");
         const { dimension, account, owner, limit, used, reserved, inDoubt } = waiting;
         const met = { dimension, account, owner, limit, used, reserved, inDoubt };
         assert.deepEqual([dimension, account, limit, reserved > 4_096], ["tokens", "tree", 8_000, true]);
-        assertRefused(result, await office.close(), { ...met, reason: "wait-timed-out" });
+        assertRefused(result, await spawner.close(), { ...met, reason: "wait-timed-out" });
       });
     },
   },
@@ -231,19 +231,19 @@ export const refusalCases: readonly EngineCase[] = [
   {
     name: "3.7 a call that waits is refused when the limit it waits at is exceeded",
     async run(harness) {
-      await inOffice(harness, { budget: { maxTokens: 8_000 } }, async (office) => {
-        const first = await office.hire("a");
-        const held = await office.call("a");
-        const second = await office.hire("b");
-        await told(office.root, "budget.waiting", ({ runId }) => runId === second.runId);
+      await inSpawnHarness(harness, { budget: { maxTokens: 8_000 } }, async (spawner) => {
+        const first = await spawner.spawn("a");
+        const held = await spawner.call("a");
+        const second = await spawner.spawn("b");
+        await told(spawner.root, "budget.waiting", ({ runId }) => runId === second.runId);
         await reaches(second, "waiting");
         held.answer("A", { input: 9_000, output: 0 });
         assert.equal((await first.result()).status, "completed");
         const result = await second.result();
         const met = { ...exhausted, account: "tree", owner: null, limit: 8_000, used: 9_000 } as const;
-        const events = await office.close();
+        const events = await spawner.close();
         assertRefused(result, events, { ...met, reason: "exceeded" });
-        assert.deepEqual([office.wasAsked("b"), begunAfter(events, 9_000)], [false, []]);
+        assert.deepEqual([spawner.wasAsked("b"), begunAfter(events, 9_000)], [false, []]);
       });
     },
   },

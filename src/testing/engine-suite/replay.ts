@@ -26,25 +26,25 @@ export const replayCases: readonly EngineCase[] = [
       const model = scriptedModel([say("hi")]);
       const done: string[] = [];
       const tool = effect("note", async (input) => done.push(`tool ${JSON.stringify(input)}`));
-      const helper = agentOf("helper", async (ctx) => ctx.step("help", () => done.push("helper")));
-      const boss = agentOf(
-        "boss",
+      const writer = agentOf("writer", async (ctx) => ctx.step("help", () => done.push("writer")));
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
           await ctx.llm(hello);
           await ctx.tool("note", "a");
           await ctx.step("step", () => void done.push("step"));
-          await ctx.join(await ctx.spawn(helper, "help"));
+          await ctx.join(await ctx.spawn(writer, "help"));
           await ctx.tool("note", "b");
           return (await ctx.llm(hello)).usage?.input ?? null;
         },
         { model, tools: [tool] },
       );
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const { status, output, usage } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const { status, output, usage } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, output], ["completed", 10]);
         assert.deepEqual([usage.input, usage.output], [20, 10]);
       });
-      assert.deepEqual(done, ['tool "a"', "step", "helper", 'tool "b"']);
+      assert.deepEqual(done, ['tool "a"', "step", "writer", 'tool "b"']);
       assert.equal(model.requests.length, 2);
     },
   },
@@ -52,7 +52,7 @@ export const replayCases: readonly EngineCase[] = [
     name: "5.1 time, chance and ids are the same on every replay",
     async run(harness) {
       const seen = new Set<string>();
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const before = await ctx.now();
         const drawn: Json[] = [before, ctx.random(), ctx.uuid(), ctx.random()];
         await ctx.step("work", () => new Promise<void>((resolve) => setTimeout(resolve, 5)));
@@ -61,9 +61,9 @@ export const replayCases: readonly EngineCase[] = [
         seen.add(JSON.stringify(drawn));
         return drawn;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const began = Date.now();
-        const runs = await Promise.all([runtime.start(boss, "go"), runtime.start(boss, "go")]);
+        const runs = await Promise.all([runtime.start(lead, "go"), runtime.start(lead, "go")]);
         const [one, two] = await Promise.all(runs.map((run) => run.result()));
         assert.deepEqual(seen, new Set([JSON.stringify(one?.output), JSON.stringify(two?.output)]));
         assert.equal(seen.size, 2, "two runs do not draw the same");
@@ -80,8 +80,8 @@ export const replayCases: readonly EngineCase[] = [
     name: "5.1 errors from the journal keep their class and fields",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
           const notes: Json[] = [];
           await ctx.llm(hello).catch((error: unknown) => {
@@ -95,8 +95,8 @@ export const replayCases: readonly EngineCase[] = [
         },
         { model, budget: { maxTurns: 0 } },
       );
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["turns", 0, 0, "saw", "too sharp"]);
       });
       assert.equal(model.requests.length, 0);
@@ -108,7 +108,7 @@ export const replayCases: readonly EngineCase[] = [
       const caught: unknown[] = [];
       const early: string[] = [];
       const done = new Set<string>();
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("finish"));
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("finish"));
       const guarded = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
         try {
           const value = await call();
@@ -121,8 +121,8 @@ export const replayCases: readonly EngineCase[] = [
           if (!done.has(name)) early.push(name);
         }
       };
-      const boss = agentOf("boss", async (ctx, inbox) => {
-        const handle = await guarded("spawn", () => ctx.spawn(helper, "help"));
+      const lead = agentOf("lead", async (ctx, inbox) => {
+        const handle = await guarded("spawn", () => ctx.spawn(writer, "help"));
         await guarded("step", () => ctx.step("work", () => new Promise<void>((go) => setTimeout(go, 5))));
         await guarded("sleep", async () => ctx.sleepUntil((await ctx.now()) + 20));
         await guarded("wait", () => ctx.waitFor("go"));
@@ -130,11 +130,11 @@ export const replayCases: readonly EngineCase[] = [
         await guarded("inbox", () => inbox.next({ waitS: 60 }));
         return (await guarded("join", () => ctx.join(handle))).output;
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await run.signal("go");
         await run.send("here");
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === helper.id);
+        const { runId } = await told(run, "run.start", ({ agent }) => agent === writer.id);
         await runtime.run(runId).signal("finish", "bye");
         const { status, output } = await run.result();
         assert.deepEqual([status, output], ["completed", "bye"]);
@@ -146,28 +146,28 @@ export const replayCases: readonly EngineCase[] = [
     name: "5.1 the same id again is the same tree, also when it is over; another input, agent, user or limit is a conflict",
     async run(harness) {
       let executed = 0;
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         const task = await inbox.next();
         await ctx.step("work", () => void (executed += 1));
         await ctx.waitFor("finish");
         return task?.text ?? null;
       });
       const other = agentOf("other", async () => null);
-      await onRuntime(harness, { agents: [boss, other] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, other] }, async (runtime) => {
         const id = `order-${crypto.randomUUID()}`;
-        const runs = await Promise.all([1, 2, 3].map(() => runtime.start(boss, "go", { id })));
+        const runs = await Promise.all([1, 2, 3].map(() => runtime.start(lead, "go", { id })));
         assert.deepEqual(new Set(runs.map(({ runId }) => runId)).size, 1);
         const conflict = (error: unknown): boolean => error instanceof IdConflictError && error.id === id;
-        await assert.rejects(runtime.start(boss, "go elsewhere", { id }), conflict);
+        await assert.rejects(runtime.start(lead, "go elsewhere", { id }), conflict);
         await assert.rejects(runtime.start(other, "go", { id }), conflict);
-        await assert.rejects(runtime.start(boss, "go", { id, user: "ada" }), conflict);
-        await assert.rejects(runtime.start(boss, "go", { id, budget: { maxTokens: 9 } }), conflict);
+        await assert.rejects(runtime.start(lead, "go", { id, user: "ada" }), conflict);
+        await assert.rejects(runtime.start(lead, "go", { id, budget: { maxTokens: 9 } }), conflict);
         await runs[0]?.signal("finish");
         const results = await Promise.all(runs.map((run) => run.result()));
         for (const { output } of results) assert.equal(output, "go");
-        const again = await runtime.start(boss, "go", { id });
+        const again = await runtime.start(lead, "go", { id });
         assert.deepEqual(await again.result(), results[0]);
-        await assert.rejects(runtime.start(boss, "go elsewhere", { id }), conflict);
+        await assert.rejects(runtime.start(lead, "go elsewhere", { id }), conflict);
         await assert.rejects(again.signal("finish"), RunEndedError);
       });
       assert.equal(executed, 1);

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import type { EngineCase } from "./harness.ts";
 import { only, reaches } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Section 2.7: another rank for a run at work. */
 export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 lowered below normal while full, a run is preempted: it finishes its call and parks",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const run = await office.hire("a1 a2");
-        const call = await office.call("a1");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const run = await spawner.spawn("a1 a2");
+        const call = await spawner.call("a1");
         await run.reprioritize("low");
         assert.equal(await run.status(), "running");
         call.answer("A1");
         await reaches(run, "paused");
-        assert.equal(office.wasAsked("a2"), false);
-        const [changed] = only(await office.close(), "run.reprioritized");
+        assert.equal(spawner.wasAsked("a2"), false);
+        const [changed] = only(await spawner.close(), "run.reprioritized");
         assert.deepEqual([changed?.runId, changed?.from, changed?.to], [run.runId, "normal", "low"]);
       });
     },
@@ -24,12 +24,12 @@ export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 lowered below normal with room, or not below normal, a run keeps its slot",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
-        const [low, normal] = [await office.hire("?low"), await office.hire("n", { priority: "high" })];
-        await Promise.all([reaches(low, "waiting"), office.call("n")]);
+      await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
+        const [low, normal] = [await spawner.spawn("?low"), await spawner.spawn("n", { priority: "high" })];
+        await Promise.all([reaches(low, "waiting"), spawner.call("n")]);
         await normal.reprioritize("normal");
         assert.deepEqual([await low.status(), await normal.status()], ["waiting", "running"]);
-        (await office.call("n")).answer("N");
+        (await spawner.call("n")).answer("N");
         await normal.result();
         await low.reprioritize("background");
         assert.equal(await low.status(), "waiting");
@@ -39,18 +39,18 @@ export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 a run that was lowered is passed over until another release happens",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 3 } }, async (office) => {
-        const [lowered, other] = [await office.hire("a1 a2"), await office.hire("b")];
-        const [first, second] = [await office.call("a1"), await office.call("b")];
+      await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
+        const [lowered, other] = [await spawner.spawn("a1 a2"), await spawner.spawn("b")];
+        const [first, second] = [await spawner.call("a1"), await spawner.call("b")];
         await lowered.reprioritize("low");
         first.answer("A1");
         await reaches(lowered, "paused");
-        const third = await office.hire("?c");
+        const third = await spawner.spawn("?c");
         await reaches(third, "waiting");
-        assert.deepEqual([await lowered.status(), office.wasAsked("a2")], ["paused", false]);
+        assert.deepEqual([await lowered.status(), spawner.wasAsked("a2")], ["paused", false]);
         second.answer("B");
         await other.result();
-        (await office.call("a2")).answer("A2");
+        (await spawner.call("a2")).answer("A2");
         assert.deepEqual((await lowered.result()).output, ["A1", "A2"]);
       });
     },
@@ -58,14 +58,14 @@ export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 a run that was lowered and is raised to normal again resumes where there is room",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const run = await office.hire("a1 a2");
-        const call = await office.call("a1");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const run = await spawner.spawn("a1 a2");
+        const call = await spawner.call("a1");
         await run.reprioritize("background");
         call.answer("A1");
         await reaches(run, "paused");
         await run.reprioritize("normal");
-        (await office.call("a2")).answer("A2");
+        (await spawner.call("a2")).answer("A2");
         assert.deepEqual((await run.result()).output, ["A1", "A2"]);
       });
     },
@@ -73,19 +73,19 @@ export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 a preempted run raised to normal stays paused without room; raised above others it preempts",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("v1 v2", { priority: "low" });
-        const call = await office.call("v1");
-        const taker = await office.hire("t1 t2", { priority: "high" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("v1 v2", { priority: "low" });
+        const call = await spawner.call("v1");
+        const taker = await spawner.spawn("t1 t2", { priority: "high" });
         call.answer("V1");
-        const taken = await office.call("t1");
+        const taken = await spawner.call("t1");
         await victim.reprioritize("normal");
-        assert.deepEqual([await victim.status(), office.wasAsked("v2")], ["paused", false]);
+        assert.deepEqual([await victim.status(), spawner.wasAsked("v2")], ["paused", false]);
         await victim.reprioritize("critical");
         taken.answer("T1");
-        (await office.call("v2")).answer("V2");
-        assert.equal(office.wasAsked("t2"), false);
-        (await office.call("t2")).answer("T2");
+        (await spawner.call("v2")).answer("V2");
+        assert.equal(spawner.wasAsked("t2"), false);
+        (await spawner.call("t2")).answer("T2");
         assert.deepEqual((await taker.result()).output, ["T1", "T2"]);
         assert.deepEqual((await victim.result()).output, ["V1", "V2"]);
       });
@@ -94,24 +94,24 @@ export const reprioritizeCases: readonly EngineCase[] = [
   {
     name: "2.7 an unknown run: no effect",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        await office.runtime.run(`${office.root.treeId}~99`).reprioritize("high");
-        const ended = await office.hire("a");
-        (await office.call("a")).answer("A");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        await spawner.runtime.run(`${spawner.root.treeId}~99`).reprioritize("high");
+        const ended = await spawner.spawn("a");
+        (await spawner.call("a")).answer("A");
         await ended.result();
         await ended.reprioritize("critical");
         assert.equal(await ended.status(), "completed");
-        assert.deepEqual(only(await office.close(), "run.reprioritized"), []);
+        assert.deepEqual(only(await spawner.close(), "run.reprioritized"), []);
       });
     },
   },
   {
     name: "2.7 the root cannot be paused by it",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 1 } }, async (office) => {
-        await office.root.reprioritize("background");
-        assert.notEqual(await office.root.status(), "paused");
-        assert.equal((await office.denied("a"))["reason"], "full");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
+        await spawner.root.reprioritize("background");
+        assert.notEqual(await spawner.root.status(), "paused");
+        assert.equal((await spawner.denied("a"))["reason"], "full");
       });
     },
   },

@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { Json, type ChildHandle } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { only, reaches, told } from "./history.ts";
-import { inOffice } from "./office.ts";
+import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.6 and 2.8: how a paused run regains its slot, and what its callers see. */
 export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.6 a preempted run gets its slot back when one frees, before later runs",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("v1 v2");
-        const call = await office.call("v1");
-        await office.hire("high", { priority: "high" });
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("v1 v2");
+        const call = await spawner.call("v1");
+        await spawner.spawn("high", { priority: "high" });
         call.answer("V1");
-        const taken = await office.call("high");
-        const later = await office.hire("later", { onFull: "wait" });
-        const urgent = await office.hire("urgent", { priority: "high", onFull: "wait" });
+        const taken = await spawner.call("high");
+        const later = await spawner.spawn("later", { onFull: "wait" });
+        const urgent = await spawner.spawn("urgent", { priority: "high", onFull: "wait" });
         assert.deepEqual([await later.status(), await urgent.status()], ["pending", "pending"]);
         taken.answer("done");
-        (await office.call("urgent")).answer("done");
-        (await office.call("v2")).answer("V2");
-        await office.call("later");
+        (await spawner.call("urgent")).answer("done");
+        (await spawner.call("v2")).answer("V2");
+        await spawner.call("later");
         assert.equal(await victim.status(), "completed");
       });
     },
@@ -29,18 +29,18 @@ export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.6 a waiting victim that nothing has woken is not queued: the slot goes to a run that can use it",
     async run(harness) {
-      await inOffice(harness, { spawn: { maxAgents: 2 } }, async (office) => {
-        const victim = await office.hire("?go v");
+      await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
+        const victim = await spawner.spawn("?go v");
         await reaches(victim, "waiting");
-        await office.hire("high", { priority: "high" });
-        const queued = await office.hire("q", { priority: "low", onFull: "wait" });
-        (await office.call("high")).answer("done");
-        (await office.call("q")).answer("Q");
+        await spawner.spawn("high", { priority: "high" });
+        const queued = await spawner.spawn("q", { priority: "low", onFull: "wait" });
+        (await spawner.call("high")).answer("done");
+        (await spawner.call("q")).answer("Q");
         await queued.result();
         await victim.signal("go");
-        (await office.call("v")).answer("V");
+        (await spawner.call("v")).answer("V");
         assert.deepEqual((await victim.result()).output, [null, "V"]);
-        const resumed = only(await office.close(), "run.resumed").map(({ runId }) => runId);
+        const resumed = only(await spawner.close(), "run.resumed").map(({ runId }) => runId);
         assert.deepEqual(resumed, [victim.runId]);
       });
     },
@@ -48,9 +48,9 @@ export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.8 join waits through a pause by default; with onPause return it gives status paused, and can be joined later",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
-      const boss = agentOf("boss", async (ctx) => {
-        const handle = await ctx.spawn(helper, "work");
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
+      const lead = agentOf("lead", async (ctx) => {
+        const handle = await ctx.spawn(writer, "work");
         const patient = ctx.join(handle);
         const early = await ctx.join(handle, { onPause: "return" });
         const again = await ctx.join(handle, { onPause: "return" });
@@ -58,8 +58,8 @@ export const resumingCases: readonly EngineCase[] = [
         const late = "handle" in early ? await ctx.join(early.handle) : early;
         return [early.status, again.status, late.output, (await patient).output];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const { child } = await told(root, "spawn.admitted");
         const run = runtime.run(child);
         await reaches(run, "waiting");
@@ -74,19 +74,19 @@ export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.8 a resumed child is no longer reported as paused",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => {
+      const writer = agentOf("writer", async (ctx) => {
         await ctx.waitFor("go");
         await ctx.emit("going on");
         await ctx.waitFor("end");
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const handle = await ctx.spawn(helper, "work");
+      const lead = agentOf("lead", async (ctx) => {
+        const handle = await ctx.spawn(writer, "work");
         const { status } = await ctx.join(handle, { onPause: "return" });
         await ctx.waitFor("resumed");
         return [status, (await ctx.join(handle, { onPause: "return" })).status];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const { child } = await told(root, "spawn.admitted");
         const run = runtime.run(child);
         await reaches(run, "waiting");
@@ -103,7 +103,7 @@ export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.8 a run also sees the pause of a run that it did not spawn",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx) => ctx.waitFor("go"));
+      const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
       const watcher = agentOf("watcher", async (ctx, inbox) => {
         const handle = Json.as<ChildHandle>((await inbox.next({ waitS: 60 }))?.data);
         const early = await ctx.join(handle, { onPause: "return" });
@@ -111,14 +111,14 @@ export const resumingCases: readonly EngineCase[] = [
         await ctx.emit("seen");
         return [early.status, asked.kind, (await ctx.join(handle)).output];
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const [handle, other] = [await ctx.spawn(helper, "work"), await ctx.spawn(watcher, null)];
+      const lead = agentOf("lead", async (ctx) => {
+        const [handle, other] = [await ctx.spawn(writer, "work"), await ctx.spawn(watcher, null)];
         await ctx.send(other, "watch this one", Json.of(handle));
         return (await ctx.join(other)).output;
       });
-      await onRuntime(harness, { agents: [boss, helper, watcher] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
-        const { child } = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === helper.id);
+      await onRuntime(harness, { agents: [lead, writer, watcher] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
+        const { child } = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === writer.id);
         await reaches(runtime.run(child), "waiting");
         await runtime.run(child).pause();
         await told(root, "progress.emitted");
@@ -131,22 +131,22 @@ export const resumingCases: readonly EngineCase[] = [
   {
     name: "2.8 ask waits through a pause by default; with onPause return it gives kind paused and a handle to join later",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const question = await inbox.next();
         await ctx.waitFor("go");
         if (question) await ctx.reply(question, "answer");
         return "end";
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const early = await ctx.ask(helper, "question", { timeoutS: 60, onPause: "return" });
-        const patient = ctx.ask(helper, "question", { timeoutS: 60 });
+      const lead = agentOf("lead", async (ctx) => {
+        const early = await ctx.ask(writer, "question", { timeoutS: 60, onPause: "return" });
+        const patient = ctx.ask(writer, "question", { timeoutS: 60 });
         await ctx.emit("asked");
         const late = await ctx.join(early.handle);
         const reply = await patient;
         return [early.kind, late.output, reply.kind === "replied" ? reply.text : reply.kind];
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const first = runtime.run((await told(root, "spawn.admitted")).child);
         await reaches(first, "waiting");
         await first.pause();

@@ -26,12 +26,12 @@ const talker = agentOf("talker", async (ctx, inbox) => {
   return null;
 });
 
-const boss = agentOf("boss", async (ctx, inbox) => {
+const lead = agentOf("lead", async (ctx, inbox) => {
   for await (const { text } of inbox) {
-    const helpers = await Promise.all(
+    const writers = await Promise.all(
       retentions.map((retention) => ctx.spawn(talker, `${text} ${retention}`, { retention })),
     );
-    await Promise.all(helpers.map((helper) => ctx.join(helper)));
+    await Promise.all(writers.map((writer) => ctx.join(writer)));
     return `${text} returned`;
   }
   return null;
@@ -57,8 +57,8 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 non-permanent content is readable until the tree ends, and erased soon after, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
-        const run = await runtime.start(boss, "well", { retention: "run" });
+      onRuntime(harness, { agents: [lead, talker], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(lead, "well", { retention: "run" });
         const first = await run.result();
         assert.equal(first.output, "well returned");
         assert.equal(first.erased, undefined);
@@ -77,11 +77,11 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 permanent content stays readable, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [boss, talker], eraseAfterS, ...open() }, async (runtime) => {
-        const run = await runtime.start(boss, "well");
-        const helper = only(await historyOf(run), "spawn.admitted")[1]?.child;
-        assert.ok(helper);
-        await erased(runtime.run(helper));
+      onRuntime(harness, { agents: [lead, talker], eraseAfterS, ...open() }, async (runtime) => {
+        const run = await runtime.start(lead, "well");
+        const writer = only(await historyOf(run), "spawn.admitted")[1]?.child;
+        assert.ok(writer);
+        await erased(runtime.run(writer));
         assert.equal((await run.result()).output, "well returned");
         assert.equal(await run.status(), "completed");
       }),

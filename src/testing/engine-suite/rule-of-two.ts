@@ -19,17 +19,17 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     (made) => [
       free("clerk", made, async (ctx) => {
         const page = await ctx.spawn(
-          free("helper", made, async () => null),
+          free("writer", made, async () => null),
           "web",
         );
         const other = await ctx.spawn(
-          free("helper", made, async () => null),
+          free("writer", made, async () => null),
           "secret",
         );
         const [one, two] = await Promise.all([ctx.join(page), ctx.join(other)]);
         return [one.output, two.output];
       }),
-      free("helper", made, async (ctx, inbox) => calls(ctx, `read_${(await inbox.next())?.text}`, "mail")),
+      free("writer", made, async (ctx, inbox) => calls(ctx, `read_${(await inbox.next())?.text}`, "mail")),
     ],
     (output, { mailed }) => {
       assert.deepEqual(output, ["sent", "sent"]);
@@ -154,7 +154,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     async run(harness) {
       const made = desk();
       const clerk = both(made, {});
-      await onRuntime(harness, { agents: [clerk], approver: "people" }, async (runtime) => {
+      await onRuntime(harness, { agents: [clerk], approver: "human" }, async (runtime) => {
         const run = await runtime.start(clerk, "go");
         const asked = async (number: number): Promise<string> => {
           await eventually("it asks", async () => (await run.approvals()).length >= number);

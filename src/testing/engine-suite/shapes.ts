@@ -103,11 +103,11 @@ export const shapeCases: readonly EngineCase[] = [
     name: `5.1 ${shape.name}: the answer of undisturbed code, and each step executed once`,
     async run(harness) {
       const executed = new Map<string, number>();
-      const boss = shapeAgent(shape, (tree, step) => {
+      const lead = shapeAgent(shape, (tree, step) => {
         executed.set(`${tree}/${step}`, (executed.get(`${tree}/${step}`) ?? 0) + 1);
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const runs = await Promise.all(range(repeat).map(() => runtime.start(boss, "go")));
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const runs = await Promise.all(range(repeat).map(() => runtime.start(lead, "go")));
         const results = await Promise.all(runs.map((run) => run.result()));
         for (const { status, output } of results) {
           assert.equal(status, "completed");
@@ -128,7 +128,7 @@ export const shapeCases: readonly EngineCase[] = [
         gates.set(tree, gate);
         return gate;
       };
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const { treeId } = ctx.supervision;
         const slow = ctx.step("slow", async () => {
           executed.push("slow");
@@ -144,8 +144,8 @@ export const shapeCases: readonly EngineCase[] = [
         await ctx.step("over", () => gateOf(treeId).resolve());
         return [winner, await slow, await Promise.race([slow, fast])];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const runs = await Promise.all(range(repeat).map(() => runtime.start(boss, "go")));
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const runs = await Promise.all(range(repeat).map(() => runtime.start(lead, "go")));
         for (const { output } of await Promise.all(runs.map((run) => run.result())))
           assert.deepEqual(output, ["fast", "slow", "slow"]);
       });
@@ -161,7 +161,7 @@ export const shapeCases: readonly EngineCase[] = [
       let open = 0;
       let most = 0;
       const counts = range(200).map(() => 0);
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const work = (index: number): Promise<number> =>
           ctx.step(`job-${index}`, async () => {
             counts[index] = (counts[index] ?? 0) + 1;
@@ -172,8 +172,8 @@ export const shapeCases: readonly EngineCase[] = [
           });
         return sum(await Promise.all(range(200).map(work)));
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.equal(output, sum(range(200)));
       });
       assert.ok(most <= 64);
@@ -183,7 +183,7 @@ export const shapeCases: readonly EngineCase[] = [
 ];
 
 function shapeAgent(shape: Shape, executed: Executed): Agent {
-  return agentOf("boss", async (ctx) => {
+  return agentOf("lead", async (ctx) => {
     const { treeId } = ctx.supervision;
     const work = (name: string, value: number): Promise<number> =>
       ctx.step(name, async () => {

@@ -109,7 +109,7 @@ export const spendCases: readonly EngineCase[] = [
       const refused = await resultOf(harness, [spender(model, [ask(50)], { budget })]);
       assert.deepEqual([refused.stopReason, refused.error?.["reason"]], ["budget.cost", "unpriced"]);
       const below = agentOf(
-        "boss",
+        "lead",
         async (ctx) => (await ctx.join(await ctx.spawn(plain, "work"))).stopReason,
       );
       const plain = spender(model, [ask(50)]);

@@ -28,14 +28,14 @@ export const stepCases: readonly EngineCase[] = [
         "x".repeat(41),
         "é",
       ];
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const said: Json[] = [];
         for (const name of names)
           said.push(await ctx.step(name, () => "done").catch((error: unknown) => String(error)));
         return said;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.ok(Array.isArray(output));
         assert.deepEqual(output.slice(0, 3), ["done", "done", "done"]);
         for (const refusal of output.slice(3))
@@ -50,7 +50,7 @@ export const stepCases: readonly EngineCase[] = [
     name: "5.2 a failure that may pass is retried under one key and not recorded, only the final outcome is",
     async run(harness) {
       const keys: string[] = [];
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const flaky = await ctx.step(
           "flaky",
           ({ idempotencyKey }) => {
@@ -62,8 +62,8 @@ export const stepCases: readonly EngineCase[] = [
         const other = await ctx.step("other", ({ idempotencyKey }) => idempotencyKey);
         return [flaky, other];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.ok(Array.isArray(output));
         assert.equal(output[0], "through");
         assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
@@ -75,7 +75,7 @@ export const stepCases: readonly EngineCase[] = [
     name: "5.2 retries end: the step fails with the complete last error",
     async run(harness) {
       let tries = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const seen: Json[] = [];
         try {
           const fail = (): never => {
@@ -88,8 +88,8 @@ export const stepCases: readonly EngineCase[] = [
         }
         return [...seen, await ctx.step("after", () => "after")];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["try 3", 3, "after"]);
       });
       assert.equal(tries, 3);
@@ -99,7 +99,7 @@ export const stepCases: readonly EngineCase[] = [
     name: "5.2 a failure that will not pass is recorded at once and never tried again",
     async run(harness) {
       let tries = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const caught = async (): Promise<string> => {
           try {
             await ctx.step("broken", () => {
@@ -113,8 +113,8 @@ export const stepCases: readonly EngineCase[] = [
         };
         return [await caught(), await ctx.step("after", () => 1)];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["RangeError: too far", 1]);
       });
       assert.equal(tries, 1);
@@ -125,14 +125,14 @@ export const stepCases: readonly EngineCase[] = [
     async run(harness) {
       const done: string[] = [];
       let foreign = Promise.withResolvers<void>();
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("first", () => void done.push("first"));
         await foreign.promise;
         await ctx.step("second", () => void done.push("second"));
       });
       const lazy = agentOf("lazy", async () => foreign.promise);
-      await onRuntime(harness, { agents: [boss, lazy] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, lazy] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         const { status, stopReason, error } = await run.result();
         assert.deepEqual([status, stopReason, error?.code], ["failed", "error", "unjournaled-await"]);
         assert.deepEqual([error?.["run"], error?.["lastStep"]], [run.runId, "first:1"]);
@@ -149,14 +149,14 @@ export const stepCases: readonly EngineCase[] = [
     name: "5.1 inside a step every ctx method throws at once",
     async run(harness) {
       let refusals: readonly string[] = [];
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         await ctx.step("outer", async () => {
           refusals = await Promise.all(everyMethod(ctx, inbox).map(refusalOf));
         });
         return ctx.step("after", () => "fine");
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.equal(output, "fine");
         assert.deepEqual(
           refusals,
@@ -170,14 +170,14 @@ export const stepCases: readonly EngineCase[] = [
     name: "5.1 a step that uses ctx and does not catch the refusal fails its run, without a restart",
     async run(harness) {
       let executed = 0;
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         await ctx.step("outer", async () => {
           executed += 1;
           await ctx.step("inner", () => "never");
         });
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { status, error } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { status, error } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, error?.code, error?.["step"]], ["failed", "nested-step", "outer:1"]);
       });
       assert.equal(executed, 1);
@@ -188,7 +188,7 @@ export const stepCases: readonly EngineCase[] = [
 /** Every method of `ctx` and of the inbox. */
 function everyMethod(ctx: RunContext, inbox: Inbox): readonly (() => unknown)[] {
   const { runId, agentId } = ctx.supervision;
-  const handle = { runId, agentId, boot: null };
+  const handle = { runId, agentId, firstMessage: null };
   const self = { id: agentId };
   const from = { kind: "outside", name: "x" } as const;
   const question = { id: MessageId.of("q"), from, text: "", askedBy: runId, at: 0 };

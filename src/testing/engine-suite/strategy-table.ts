@@ -18,7 +18,7 @@ import {
   isJsonObject,
   ModelError,
   type Agent,
-  type Hireable,
+  type AgentSpec,
   type Json,
   type Model,
 } from "#kernel";
@@ -73,11 +73,11 @@ function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
   };
 }
 
-const budgetOf = ({ poor }: Workshop, name: string): Pick<Hireable, "budget"> =>
+const budgetOf = ({ poor }: Workshop, name: string): Pick<AgentSpec, "budget"> =>
   poor === name ? { budget: { maxTokens: 1 } } : {};
 
 /** Creates a worker that answers with text. */
-export const workerOf = (workshop: Workshop, name: string, reply: Reply | string): Hireable<string> =>
+export const workerOf = (workshop: Workshop, name: string, reply: Reply | string): AgentSpec<string> =>
   agent({
     name,
     model: modelOf(workshop, name, typeof reply === "string" ? () => say(reply) : reply),
@@ -105,7 +105,7 @@ const judge: Reply = (prompt) => {
 };
 
 /** A worker that judges. */
-const criticOf = (workshop: Workshop, name: string): Hireable<Verdict> =>
+const criticOf = (workshop: Workshop, name: string): AgentSpec<Verdict> =>
   agent({ name, model: modelOf(workshop, name, judge), output: verdictSchema, ...budgetOf(workshop, name) });
 
 const json = (value: Json): ScriptedAnswer => say(JSON.stringify(value));

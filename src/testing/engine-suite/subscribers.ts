@@ -88,9 +88,9 @@ export const subscriberCases: readonly EngineCase[] = [
   {
     name: "1.3 each of many subscribers gets every message once, in the order of its sender",
     async run(harness) {
-      const boss = agentOf("boss", crowd);
-      await onRuntime(harness, { agents: [boss, subscriber, teller] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go", { spawn: { maxAgents: 20 } })).result();
+      const lead = agentOf("lead", crowd);
+      await onRuntime(harness, { agents: [lead, subscriber, teller] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go", { spawn: { maxAgents: 20 } })).result();
         const all = Json.as<readonly Readonly<Record<string, readonly number[]>>[]>(output);
         assert.equal(all.length, 12);
         for (const heard of all) assert.deepEqual(Object.values(heard), [range(5), range(5), range(5)]);
@@ -100,7 +100,7 @@ export const subscriberCases: readonly EngineCase[] = [
   {
     name: "1.3 a paused subscriber gets the missed messages when it resumes; one that ends or is cancelled takes none from another",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const held = await spawnSubscriber(ctx, subscriber, "4");
         const short = await spawnSubscriber(ctx, subscriber, "2");
         const cancelled = await spawnSubscriber(ctx, subscriber, "9");
@@ -114,8 +114,8 @@ export const subscriberCases: readonly EngineCase[] = [
         await ctx.emit("all is told");
         return [ended.output, status, (await ctx.join(held)).output];
       });
-      await onRuntime(harness, { agents: [boss, subscriber] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, subscriber] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const { data } = await told(root, "progress.emitted");
         const held = runtime.run(Json.as(data));
         await held.pause();
@@ -131,20 +131,20 @@ export const subscriberCases: readonly EngineCase[] = [
   {
     name: "1.3 a run that continues in a fresh execution goes on with its subscription, and misses no message",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const run = await spawnSubscriber(ctx, renewed, "listen");
         for (const number of range(5)) await ctx.emit(number, newsOf(ctx));
         return (await ctx.join(run)).output;
       });
-      await onRuntime(harness, { agents: [boss, renewed] }, async (runtime) => {
-        assert.deepEqual((await (await runtime.start(boss, "go")).result()).output, range(5));
+      await onRuntime(harness, { agents: [lead, renewed] }, async (runtime) => {
+        assert.deepEqual((await (await runtime.start(lead, "go")).result()).output, range(5));
       });
     },
   },
   {
     name: "1.3 an information agent answers with every message published after its first reply, and keeps its state when cancelled",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const { handle, data } = await ctx.askOrThrow(listener, "listen", { timeoutS: 60 });
         const task = { text: "ask", data: Json.of(handle) };
         const askers = await Promise.all(range(3).map(() => ctx.spawn(asker, task)));
@@ -153,8 +153,8 @@ export const subscriberCases: readonly EngineCase[] = [
         const { status, output } = await ctx.join(handle);
         return [data, known, status, output?.length ?? 0, new Set(output).size];
       });
-      await onRuntime(harness, { agents: [boss, listener, asker] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, listener, asker] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, [[], [4, 4, 4], "cancelled", 12, 12]);
       });
     },

@@ -9,9 +9,9 @@ export const supervisionCases: readonly EngineCase[] = [
   {
     name: "1.1 the result of a run that never was is refused, not waited for",
     async run(harness) {
-      const boss = agentOf("boss", async () => "done");
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { treeId } = await runtime.start(boss, "go");
+      const lead = agentOf("lead", async () => "done");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { treeId } = await runtime.start(lead, "go");
         for (const run of ["no-such-tree~0", `${treeId}~1`])
           await assert.rejects(runtime.run(run).result(), { code: "not-found" });
       });
@@ -24,21 +24,21 @@ export const supervisionCases: readonly EngineCase[] = [
       const child = agentOf("child", async (ctx) => {
         seen["child"] = ctx.supervision;
       });
-      const boss = agentOf("boss", async (ctx) => {
-        seen["boss"] = ctx.supervision;
+      const lead = agentOf("lead", async (ctx) => {
+        seen["lead"] = ctx.supervision;
         await ctx.join(await ctx.spawn(child, "work", { priority: "high" }));
       });
-      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
-        await (await runtime.start(boss, "go", { spawn: { maxAgents: 7 }, session: "talk" })).result();
+      await onRuntime(harness, { agents: [lead, child] }, async (runtime) => {
+        await (await runtime.start(lead, "go", { spawn: { maxAgents: 7 }, session: "talk" })).result();
       });
-      const { boss: parent, child: helper } = seen;
-      assert.ok(parent && helper);
-      assert.deepEqual([helper.treeId, helper.sessionId], [parent.treeId, "talk"]);
-      assert.deepEqual(helper.spawnBudget, { maxAgents: 7, allowPreempt: true });
-      assert.deepEqual([parent.depth, helper.depth], [0, 1]);
-      assert.deepEqual([parent.parentId, helper.parentId, helper.parentRunId], [null, boss.id, parent.runId]);
-      assert.deepEqual([parent.retention, helper.retention], ["permanent", "run"]);
-      assert.deepEqual([parent.priority, helper.priority], ["normal", "high"]);
+      const { lead: parent, child: writer } = seen;
+      assert.ok(parent && writer);
+      assert.deepEqual([writer.treeId, writer.sessionId], [parent.treeId, "talk"]);
+      assert.deepEqual(writer.spawnBudget, { maxAgents: 7, allowPreempt: true });
+      assert.deepEqual([parent.depth, writer.depth], [0, 1]);
+      assert.deepEqual([parent.parentId, writer.parentId, writer.parentRunId], [null, lead.id, parent.runId]);
+      assert.deepEqual([parent.retention, writer.retention], ["permanent", "run"]);
+      assert.deepEqual([parent.priority, writer.priority], ["normal", "high"]);
     },
   },
   {
@@ -48,13 +48,13 @@ export const supervisionCases: readonly EngineCase[] = [
       const child = agentOf("child", async (ctx) => {
         await ctx.step("look", () => void scopes.push(currentScope()));
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         scopes.push(currentScope());
         await ctx.join(await ctx.spawn(child, "work"));
       });
-      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, child] }, async (runtime) => {
         const options = { tenant: "acme", user: "ada", channel: "slack", metadata: { plan: "pro" } };
-        await (await runtime.start(boss, "go", options)).result();
+        await (await runtime.start(lead, "go", options)).result();
       });
       for (const scope of scopes) {
         assert.deepEqual([scope?.tenantId, scope?.userId, scope?.channel], ["acme", "ada", "slack"]);
@@ -68,11 +68,11 @@ export const supervisionCases: readonly EngineCase[] = [
     name: "1.1 a root is permanent, of normal priority, without limits of its own, and may have 50 agents",
     async run(harness) {
       const seen: { root?: Supervision } = {};
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         seen.root = ctx.supervision;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await run.result();
         assert.equal(seen.root?.treeId, run.treeId);
       });
@@ -86,21 +86,21 @@ export const supervisionCases: readonly EngineCase[] = [
     name: "1.1 a child inherits its parent's execution budget unless it is given one, and never its priority",
     async run(harness) {
       const seen: Record<string, Supervision> = {};
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const task = await inbox.next();
         seen[task?.text ?? ""] = ctx.supervision;
       });
       const limits = { maxTokens: 500, deadlineS: 60 };
-      const boss = agentOf(
-        "boss",
+      const lead = agentOf(
+        "lead",
         async (ctx) => {
-          await ctx.join(await ctx.spawn(helper, "plain"));
-          await ctx.join(await ctx.spawn(helper, "narrow", { budget: { maxTokens: 7 } }));
+          await ctx.join(await ctx.spawn(writer, "plain"));
+          await ctx.join(await ctx.spawn(writer, "narrow", { budget: { maxTokens: 7 } }));
         },
         { budget: limits, priority: "critical" },
       );
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        await (await runtime.start(lead, "go")).result();
       });
       assert.deepEqual(seen["plain"]?.executionBudget, limits);
       assert.deepEqual(seen["narrow"]?.executionBudget, { maxTokens: 7 });
@@ -132,7 +132,7 @@ export const supervisionCases: readonly EngineCase[] = [
         // Publishes repeatedly until a subscriber has received it.
         while (!(await inbox.next({ waitS: 0.02 }))) await ctx.emit({ done: 7 });
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(reporter, "report");
         for await (const { data } of ctx.subscribe(Supervision.progressTopic(ctx.supervision))) {
           await ctx.send(handle, "heard");
@@ -141,8 +141,8 @@ export const supervisionCases: readonly EngineCase[] = [
         }
         return "nothing heard";
       });
-      await onRuntime(harness, { agents: [boss, reporter] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, reporter] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         assert.deepEqual((await run.result()).output, { done: 7 });
         const reports = only(await historyOf(run), "progress.emitted");
         assert.ok(reports.length > 0);
@@ -164,12 +164,12 @@ export const supervisionCases: readonly EngineCase[] = [
         return parts.map((part) => Object.isFrozen(part));
       };
       const child = agentOf("child", async (ctx) => look(ctx));
-      const boss = agentOf("boss", async (ctx) => [
+      const lead = agentOf("lead", async (ctx) => [
         look(ctx),
         (await ctx.join(await ctx.spawn(child, "work"))).output,
       ]);
-      await onRuntime(harness, { agents: [boss, child] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, child] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(
           output,
           Array.from({ length: 2 }, () => Array.from({ length: 5 }, () => true)),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ChatMessage, ContentBlock, DisabledError, Json, type Agent } from "#kernel";
-import { heldModel, type HeldModel } from "../held-model.ts";
+import { manualModel, type ManualModel } from "../manual-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
@@ -9,7 +9,7 @@ import { historyOf, only, reaches, told } from "./history.ts";
 const freshName = (name: string): string => `${name}-${crypto.randomUUID().slice(0, 8)}`;
 
 /** Asks its model twice. */
-function twice(name: string, model: HeldModel): Agent {
+function twice(name: string, model: ManualModel): Agent {
   return agentOf(
     name,
     async (ctx) => {
@@ -22,7 +22,7 @@ function twice(name: string, model: HeldModel): Agent {
 }
 
 /** Answers the nth call of a model, once it was made. */
-async function answer(model: HeldModel, nth: number, text: string): Promise<void> {
+async function answer(model: ManualModel, nth: number, text: string): Promise<void> {
   await eventually(`call ${nth} is made`, () => model.calls.length > nth);
   model.calls[nth]?.answer(text);
 }
@@ -32,7 +32,7 @@ export const switchCases: readonly EngineCase[] = [
   {
     name: "12.1 a disabled agent starts no tree; its runs are held before their next step and go on when it is enabled",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const writer = twice(freshName("writer"), model);
       const target = { agent: writer.id };
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
@@ -83,7 +83,7 @@ export const switchCases: readonly EngineCase[] = [
   {
     name: "12.2 disabling a tenant holds all its trees, and no other tenant's",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const writer = twice("writer", model);
       const [acme, other] = [freshName("acme"), freshName("other")];
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
@@ -139,7 +139,7 @@ export const switchCases: readonly EngineCase[] = [
   {
     name: "12.4 a run that a person pauses while it is held stays paused when its agent is enabled",
     async run(harness) {
-      const model = heldModel();
+      const model = manualModel();
       const writer = twice(freshName("writer"), model);
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
         const run = await runtime.start(writer, "go");

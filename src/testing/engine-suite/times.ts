@@ -64,16 +64,16 @@ export const timeCases: readonly EngineCase[] = [
   {
     name: "4.3 a moment or a duration that no clock can reach is refused at the call",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
         const wrong: string[] = [];
         for (const [name, value] of Object.entries(values))
           wrong.push(...(await notRefused(calls(ctx, inbox, Json.as<number>(Json.of(value))), name)));
         return [...wrong, await ctx.step("after", () => "fine")];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         // A call that is not refused would wait for ever.
-        const { output } = await (await runtime.start(boss, "go", { deadlineS: 5 })).result();
+        const { output } = await (await runtime.start(lead, "go", { deadlineS: 5 })).result();
         assert.deepEqual(output, ["fine"]);
       });
     },
@@ -81,13 +81,13 @@ export const timeCases: readonly EngineCase[] = [
   {
     name: "4.3 a negative duration is refused at the call, and a moment that has passed is not",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
         await ctx.sleepUntil(-1);
         return [...(await notRefused(durationCalls(ctx, inbox, -1), "-1"))];
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, []);
       });
     },
@@ -95,9 +95,9 @@ export const timeCases: readonly EngineCase[] = [
   {
     name: "4.3 a run that does not catch the refusal of a moment fails with it",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => ctx.sleepUntil(Number.NaN).then(() => "awake"));
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { status, error } = await (await runtime.start(boss, "go", { deadlineS: 5 })).result();
+      const lead = agentOf("lead", async (ctx) => ctx.sleepUntil(Number.NaN).then(() => "awake"));
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { status, error } = await (await runtime.start(lead, "go", { deadlineS: 5 })).result();
         assert.deepEqual(
           [status, error?.message],
           ["failed", "sleepUntil must be a time in milliseconds since 1970, got NaN"],

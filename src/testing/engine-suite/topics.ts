@@ -41,7 +41,7 @@ export const topicCases: readonly EngineCase[] = [
   {
     name: "1.3 a subscriber gets later messages in order, and no earlier ones when it subscribes again",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);
         await ctx.spawn(talker, "talk");
         const first = await tuneIn(ctx, topic);
@@ -53,8 +53,8 @@ export const topicCases: readonly EngineCase[] = [
         await ctx.emit("listening again");
         return [...heard, ...(await hear(second, 2))];
       });
-      await onRuntime(harness, { agents: [boss, talker] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await told(root, "progress.emitted", ({ data }) => data === "listening");
         await run.signal("a");
@@ -72,7 +72,7 @@ export const topicCases: readonly EngineCase[] = [
   {
     name: "1.3 two subscriptions to one topic in one run each get every message, and other topics get none",
     async run(harness) {
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);
         await ctx.spawn(talker, "talk");
         const [one, two] = [await tuneIn(ctx, topic), await tuneIn(ctx, topic)];
@@ -82,8 +82,8 @@ export const topicCases: readonly EngineCase[] = [
         await two.return?.();
         return heard;
       });
-      await onRuntime(harness, { agents: [boss, talker] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const run = runtime.run((await told(root, "spawn.admitted")).child);
         await told(root, "progress.emitted", ({ data }) => data === "listening");
         await run.signal("a");

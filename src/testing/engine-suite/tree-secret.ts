@@ -44,7 +44,7 @@ export const treeSecretCases: readonly EngineCase[] = [
     async run(harness) {
       const chances = new Set<string>();
       const keys: string[] = [];
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const before = [ctx.uuid(), ctx.random()];
         const made = await ctx.step(
           "flaky",
@@ -59,8 +59,8 @@ export const treeSecretCases: readonly EngineCase[] = [
         chances.add(JSON.stringify([...before, made, ctx.uuid(), ctx.random()]));
         return null;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const run = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const run = await runtime.start(lead, "go");
         await reaches(run, "waiting");
         await run.signal("go");
         await run.result();

@@ -45,9 +45,9 @@ function nested(levels: number): unknown {
 const untyped = (value: unknown): Json => Json.of(value);
 
 async function ends(harness: Parameters<EngineCase["run"]>[0], run: Agent["run"]): Promise<ReeveErrorData> {
-  const boss = agentOf("boss", run);
-  return onRuntime(harness, { agents: [boss], maxRestarts: 0 }, async (runtime) => {
-    const { status, error } = await (await runtime.start(boss, "go")).result();
+  const lead = agentOf("lead", run);
+  return onRuntime(harness, { agents: [lead], maxRestarts: 0 }, async (runtime) => {
+    const { status, error } = await (await runtime.start(lead, "go")).result();
     assert.equal(status, "failed");
     return { code: error?.code ?? "none", message: error?.message ?? "" };
   });
@@ -74,12 +74,12 @@ export const unencodableCases: readonly EngineCase[] = [
     {
       name: `5.2 a result of a step that JSON cannot hold is an error that the code can catch: ${name}`,
       async run(harness) {
-        const boss = agentOf("boss", async (ctx) => {
+        const lead = agentOf("lead", async (ctx) => {
           const failed = await ctx.step("read", () => untyped(make())).catch(codeOf);
           return [failed, await ctx.step("next", () => "fine")];
         });
-        await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-          const { status, output } = await (await runtime.start(boss, "go")).result();
+        await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+          const { status, output } = await (await runtime.start(lead, "go")).result();
           assert.deepEqual([status, output], ["completed", ["unencodable", "fine"]]);
         });
       },
@@ -110,7 +110,7 @@ export const unencodableCases: readonly EngineCase[] = [
         () => ctx.emit(untyped(data)),
         () => ctx.emit(untyped(nested(20_000))),
       ];
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const failures: string[] = [];
         for (const call of calls(ctx))
           await call().then(
@@ -120,8 +120,8 @@ export const unencodableCases: readonly EngineCase[] = [
         await ctx.emit("fine");
         return failures;
       });
-      await onRuntime(harness, { agents: [boss] }, async (runtime) => {
-        const { status, output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const { status, output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual([status, output], ["completed", ["unencodable", "unencodable"]]);
       });
     },

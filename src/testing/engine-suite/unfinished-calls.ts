@@ -43,7 +43,7 @@ export const unfinishedCallCases: readonly EngineCase[] = [
         ToolResult.ask({ question: "Where to?" }, { job: 2 }),
       ]) {
         const agent = buyer(() => left, { cancel });
-        await onRuntime(harness, { agents: [agent], approver: "people" }, async (runtime) => {
+        await onRuntime(harness, { agents: [agent], approver: "human" }, async (runtime) => {
           const run = await runtime.start(agent, "go");
           await reaches(run, "waiting");
           await run.cancel();

@@ -4,10 +4,10 @@ import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { reaches, told } from "./history.ts";
 
 /** Returns a handle of the parent. */
-function bossOf(ctx: RunContext): ChildHandle {
+function leadOf(ctx: RunContext): ChildHandle {
   const { parentRunId, parentId } = ctx.supervision;
-  if (!parentRunId || !parentId) throw new Error("the root has no boss");
-  return { runId: parentRunId, agentId: parentId, boot: null };
+  if (!parentRunId || !parentId) throw new Error("the root has no lead");
+  return { runId: parentRunId, agentId: parentId, firstMessage: null };
 }
 
 /** Returns the outcome of asking a run: its kind, or the number of runs in the wait cycle. */
@@ -23,17 +23,17 @@ export const waitCycleCases: readonly EngineCase[] = [
   {
     name: "6.9 two runs that ask each other: the last ask is refused with a WaitCycleError",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const question = await inbox.next();
-        const tried = await tryAsking(ctx, bossOf(ctx));
+        const tried = await tryAsking(ctx, leadOf(ctx));
         if (question) await ctx.reply(question, "done", tried);
       });
-      const boss = agentOf("boss", async (ctx) => {
-        const outcome = await ctx.ask(helper, "question", { timeoutS: 60 });
+      const lead = agentOf("lead", async (ctx) => {
+        const outcome = await ctx.ask(writer, "question", { timeoutS: 60 });
         return outcome.kind === "replied" ? (outcome.data ?? null) : outcome.kind;
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        assert.equal((await (await runtime.start(boss, "go")).result()).output, 3);
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        assert.equal((await (await runtime.start(lead, "go")).result()).output, 3);
       });
     },
   },
@@ -44,7 +44,11 @@ export const waitCycleCases: readonly EngineCase[] = [
         const question = await inbox.next();
         await ctx.waitFor("the others wait");
         const root = RunId.root(ctx.supervision.treeId);
-        const tried = await tryAsking(ctx, { runId: root, agentId: ctx.supervision.rootId, boot: null });
+        const tried = await tryAsking(ctx, {
+          runId: root,
+          agentId: ctx.supervision.rootId,
+          firstMessage: null,
+        });
         if (question) await ctx.reply(question, "done", tried);
       });
       const second = agentOf("second", async (ctx, inbox) => {
@@ -52,12 +56,12 @@ export const waitCycleCases: readonly EngineCase[] = [
         const outcome = await ctx.ask(await ctx.spawn(third, "task"), "task", { timeoutS: 60 });
         if (question && outcome.kind === "replied") await ctx.reply(question, "done", outcome.data);
       });
-      const boss = agentOf("boss", async (ctx) => {
+      const lead = agentOf("lead", async (ctx) => {
         const outcome = await ctx.ask(second, "question", { timeoutS: 60 });
         return outcome.kind === "replied" ? (outcome.data ?? null) : outcome.kind;
       });
-      await onRuntime(harness, { agents: [boss, second, third] }, async (runtime) => {
-        const root = await runtime.start(boss, "go");
+      await onRuntime(harness, { agents: [lead, second, third] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
         const middle = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === second.id);
         const last = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === third.id);
         await reaches(runtime.run(middle.child), "waiting");
@@ -69,18 +73,18 @@ export const waitCycleCases: readonly EngineCase[] = [
   {
     name: "6.9 an ask that is over, answered or not, is no part of a circle",
     async run(harness) {
-      const helper = agentOf("helper", async (ctx, inbox) => {
+      const writer = agentOf("writer", async (ctx, inbox) => {
         const first = await inbox.next();
         if (first) await ctx.reply(first, "hello");
-        const answered = await tryAsking(ctx, bossOf(ctx));
+        const answered = await tryAsking(ctx, leadOf(ctx));
         await inbox.next({ waitS: 60 });
         await inbox.next({ waitS: 60 });
-        const timedOut = await tryAsking(ctx, bossOf(ctx));
+        const timedOut = await tryAsking(ctx, leadOf(ctx));
         return [answered, timedOut];
       });
-      const boss = agentOf("boss", async (ctx, inbox) => {
+      const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
-        const { handle } = await ctx.ask(helper, "first", { timeoutS: 60 });
+        const { handle } = await ctx.ask(writer, "first", { timeoutS: 60 });
         const question = await inbox.next({ waitS: 60 });
         if (question) await ctx.reply(question, "fine");
         await ctx.ask(handle, "second", { timeoutS: 0.02 });
@@ -89,8 +93,8 @@ export const waitCycleCases: readonly EngineCase[] = [
         if (another) await ctx.reply(another, "still fine");
         return (await ctx.join(handle)).output;
       });
-      await onRuntime(harness, { agents: [boss, helper] }, async (runtime) => {
-        const { output } = await (await runtime.start(boss, "go")).result();
+      await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
+        const { output } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["replied", "replied"]);
       });
     },

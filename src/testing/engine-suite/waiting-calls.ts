@@ -12,7 +12,7 @@ import {
 import type { RunHandle } from "#runtime";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, told } from "./history.ts";
-import { inOffice, type Office } from "./office.ts";
+import { inSpawnHarness, type SpawnHarness } from "./spawn-harness.ts";
 import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
 
 /** Room for one call of a worker in an office (4,096 tokens and its prompt), and not for two. */
@@ -22,13 +22,13 @@ const waiting = (root: RunHandle, run: RunHandle): Promise<NumberedEvent> =>
   told(root, "budget.waiting", ({ runId }) => runId === run.runId);
 
 /** Spawns a worker whose first call must wait. */
-async function hireWaiting(
-  office: Office,
+async function spawnWaiting(
+  spawner: SpawnHarness,
   task: string,
-  options?: Parameters<Office["hire"]>[1],
+  options?: Parameters<SpawnHarness["spawn"]>[1],
 ): Promise<RunHandle> {
-  const run = await office.hire(task, options);
-  await waiting(office.root, run);
+  const run = await spawner.spawn(task, options);
+  await waiting(spawner.root, run);
   await reaches(run, "waiting");
   return run;
 }
@@ -73,17 +73,17 @@ export const waitingCallCases: readonly EngineCase[] = [
   {
     name: "3.10 a call that does not fit beside calls in flight waits for them, and begins with its full output",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        const first = await office.hire("a");
-        const call = await office.call("a");
-        const second = await hireWaiting(office, "b");
-        assert.equal(office.wasAsked("b"), false);
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        const first = await spawner.spawn("a");
+        const call = await spawner.call("a");
+        const second = await spawnWaiting(spawner, "b");
+        assert.equal(spawner.wasAsked("b"), false);
         call.answer("A");
-        const next = await office.call("b");
+        const next = await spawner.call("b");
         assert.equal(next.request.maxOutputTokens, 4_096);
         next.answer("B");
         assert.deepEqual([(await first.result()).output, (await second.result()).output], [["A"], ["B"]]);
-        const [waited] = only(await office.close(), "budget.waiting");
+        const [waited] = only(await spawner.close(), "budget.waiting");
         const { dimension, owner, limit, inFlight } = waited ?? {};
         assert.deepEqual([dimension, owner, limit, inFlight], ["tokens", null, 8_000, 1]);
         assert.ok(waited && waited.reserved > 4_096 && waited.used === waited.reserved);
@@ -115,18 +115,18 @@ export const waitingCallCases: readonly EngineCase[] = [
   {
     name: "3.10 waiting calls begin by priority, then by age, and none overtakes them",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        await office.hire("a c");
-        const call = await office.call("a");
-        await hireWaiting(office, "low", { priority: "low" });
-        await hireWaiting(office, "first");
-        await hireWaiting(office, "second");
-        await hireWaiting(office, "high", { priority: "high" });
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        await spawner.spawn("a c");
+        const call = await spawner.call("a");
+        await spawnWaiting(spawner, "low", { priority: "low" });
+        await spawnWaiting(spawner, "first");
+        await spawnWaiting(spawner, "second");
+        await spawnWaiting(spawner, "high", { priority: "high" });
         call.answer("A");
         // The call after `a` is the newest of its priority.
         for (const word of ["high", "first", "second", "c", "low"]) {
-          const next = await office.call(word);
-          await eventually("nothing else is asked", () => office.model.calls.at(-1) === next);
+          const next = await spawner.call(word);
+          await eventually("nothing else is asked", () => spawner.model.calls.at(-1) === next);
           next.answer("ok");
         }
       });
@@ -135,16 +135,16 @@ export const waitingCallCases: readonly EngineCase[] = [
   {
     name: "3.10 a waiting call of a paused run begins after the resume, if there is money by then",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        const first = await office.hire("a");
-        const call = await office.call("a");
-        const second = await hireWaiting(office, "b");
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        const first = await spawner.spawn("a");
+        const call = await spawner.call("a");
+        const second = await spawnWaiting(spawner, "b");
         await second.pause();
         await reaches(second, "paused");
         call.answer("A");
         await first.result();
         await second.resume();
-        (await office.call("b")).answer("B");
+        (await spawner.call("b")).answer("B");
         assert.deepEqual((await second.result()).output, ["B"]);
       });
     },
@@ -216,37 +216,37 @@ export const waitingCallCases: readonly EngineCase[] = [
   {
     name: "3.10 a wait ends with a cancel and with the deadline",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        await office.hire("a");
-        const call = await office.call("a");
-        const cancelled = await hireWaiting(office, "b");
-        const late = await hireWaiting(office, "c", { budget: { deadlineS: 1 } });
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        await spawner.spawn("a");
+        const call = await spawner.call("a");
+        const cancelled = await spawnWaiting(spawner, "b");
+        const late = await spawnWaiting(spawner, "c", { budget: { deadlineS: 1 } });
         await cancelled.cancel("enough");
         const stops = [await cancelled.result(), await late.result()].map(({ stopReason }) => stopReason);
         assert.deepEqual(stops, ["cancelled", "deadline"]);
-        const next = await hireWaiting(office, "d");
+        const next = await spawnWaiting(spawner, "d");
         call.answer("A");
-        (await office.call("d")).answer("D");
+        (await spawner.call("d")).answer("D");
         assert.deepEqual((await next.result()).output, ["D"]);
-        assert.deepEqual([office.wasAsked("b"), office.wasAsked("c")], [false, false]);
+        assert.deepEqual([spawner.wasAsked("b"), spawner.wasAsked("c")], [false, false]);
       });
     },
   },
   {
     name: "3.10 a waiting call of a held run blocks no other call, and is decided when the run continues",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        await office.hire("a");
-        const call = await office.call("a");
-        const held = await hireWaiting(office, "b");
-        await hireWaiting(office, "c");
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        await spawner.spawn("a");
+        const call = await spawner.call("a");
+        const held = await spawnWaiting(spawner, "b");
+        await spawnWaiting(spawner, "c");
         await held.pause();
         await reaches(held, "paused");
         call.answer("A");
-        const next = await office.call("c");
+        const next = await spawner.call("c");
         await held.resume();
         next.answer("C");
-        (await office.call("b")).answer("B");
+        (await spawner.call("b")).answer("B");
         assert.deepEqual((await held.result()).output, ["B"]);
       });
     },
@@ -254,14 +254,14 @@ export const waitingCallCases: readonly EngineCase[] = [
   {
     name: "3.10 a call in flight that is lost with its run makes the waiting calls be decided again",
     async run(harness) {
-      await inOffice(harness, oneAtATime, async (office) => {
-        const first = await office.hire("a");
-        await office.call("a");
-        const second = await hireWaiting(office, "b");
+      await inSpawnHarness(harness, oneAtATime, async (spawner) => {
+        const first = await spawner.spawn("a");
+        await spawner.call("a");
+        const second = await spawnWaiting(spawner, "b");
         await first.cancel("enough");
         await first.result();
         // Amounts in doubt remain booked, so less output is left.
-        const next = await office.call("b");
+        const next = await spawner.call("b");
         assert.ok(next.request.maxOutputTokens < 4_096);
         next.answer("B");
         assert.deepEqual((await second.result()).output, ["B"]);

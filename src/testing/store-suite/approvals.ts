@@ -10,7 +10,7 @@ import {
 } from "#kernel";
 import { ann, bob, questionOf, runOf, type StoreCase, storeCase } from "./harness.ts";
 
-const yes: ApprovalDecision = { decision: "edited", by: "boss", at: 9, arguments: { to: "bob" } };
+const yes: ApprovalDecision = { decision: "edited", by: "lead", at: 9, arguments: { to: "bob" } };
 const no: ApprovalDecision = { decision: "denied", by: "clerk", at: 10 };
 
 export const approvalCases: readonly StoreCase[] = [

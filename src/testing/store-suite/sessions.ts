@@ -13,7 +13,7 @@ import {
 } from "./harness.ts";
 
 const id = EntryId.of;
-const helper = RunId.of(tree, 1);
+const writer = RunId.of(tree, 1);
 const other = RunId.of(tree, 2);
 const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
 const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
@@ -40,7 +40,7 @@ const every: readonly SessionEntry[] = [
     summary: "short",
     keptFrom: id("m"),
     tokensBefore: 7,
-    run: helper,
+    run: writer,
   },
   { ...base("n", "k"), type: "branch", from: id("m"), summary: null },
   { ...base("l", "n"), type: "label", target: id("m"), label: "start" },
@@ -148,13 +148,13 @@ export const sessionCases: readonly StoreCase[] = [
 
   storeCase("a child writes its own branch, and only that branch is dropped", async (desk) => {
     const { store, tenant } = desk;
-    await talk(desk, entryOf("a", null), entryOf("h", "a", { branch: helper }), entryOf("b", "a"));
-    await store.sessions.append(tenant, key, [entryOf("i", "h", { branch: helper })]);
-    assert.equal(await store.sessions.leaf(tenant, key, helper), "i");
+    await talk(desk, entryOf("a", null), entryOf("h", "a", { branch: writer }), entryOf("b", "a"));
+    await store.sessions.append(tenant, key, [entryOf("i", "h", { branch: writer })]);
+    assert.equal(await store.sessions.leaf(tenant, key, writer), "i");
     assert.equal(await store.sessions.leaf(tenant, key, null), "b");
     await store.sessions.append(tenant, key, [entryOf("o", "a", { branch: other })]);
-    await store.sessions.dropBranch(tenant, key, helper);
-    assert.equal(await store.sessions.leaf(tenant, key, helper), null);
+    await store.sessions.dropBranch(tenant, key, writer);
+    assert.equal(await store.sessions.leaf(tenant, key, writer), null);
     assert.equal(await store.sessions.leaf(tenant, key, other), "o");
     assert.deepEqual(ids(await store.sessions.entries(tenant, key, { after: null, limit: 9 })), [
       "a",
@@ -181,10 +181,10 @@ export const sessionCases: readonly StoreCase[] = [
       for (let n = 0; n < 20; n += 1)
         await store.sessions.append(tenant, key, [entryOf(`${name}${n}`, null, { branch })]);
     };
-    await Promise.all([write(null, "main"), write(helper, "helper")]);
+    await Promise.all([write(null, "main"), write(writer, "writer")]);
     assert.equal((await store.sessions.entries(tenant, key, { after: null, limit: 99 })).length, 40);
     assert.equal(await store.sessions.leaf(tenant, key, null), "main19");
-    assert.equal(await store.sessions.leaf(tenant, key, helper), "helper19");
+    assert.equal(await store.sessions.leaf(tenant, key, writer), "helper19");
   }),
 
   storeCase("sessions are listed newest first, by user and by page", async ({ store, tenant }) => {

@@ -38,15 +38,15 @@ async function live(store: Store, tenant: Partition, user: UserId | null): Promi
   const treeId = treeOf(user);
   const sessionId = SessionId.of(`talk-of-${user ?? "nobody"}`);
   const talk = { id: sessionId, userId: user };
-  const [boss, helper] = [RunId.of(treeId, 0), RunId.of(treeId, 1)];
+  const [lead, writer] = [RunId.of(treeId, 0), RunId.of(treeId, 1)];
   const word = `word-of-${user ?? "nobody"}`;
   await store.sessions.open(tenant, sessionOf({ ...talk, isNamed: false, title: word }));
   await store.sessions.append(tenant, talk, [
     entryOf("a", null, { text: word }),
-    entryOf("h", "a", { branch: helper, text: word }),
+    entryOf("h", "a", { branch: writer, text: word }),
   ]);
-  await store.runs.put(tenant, runOf({ runId: boss, userId: user, sessionId }));
-  await store.runs.put(tenant, runOf({ runId: helper, parentRunId: boss, userId: user, sessionId }));
+  await store.runs.put(tenant, runOf({ runId: lead, userId: user, sessionId }));
+  await store.runs.put(tenant, runOf({ runId: writer, parentRunId: lead, userId: user, sessionId }));
   await store.events.append(tenant, treeId, [eventOf(1, word, treeId), eventOf(2, word, treeId)]);
   const [own, ofSession] = [MemoryOwner.user(user), MemoryOwner.session(talk)];
   await store.memory.remember(tenant, own, factOf("f", { value: word }), [word]);
@@ -56,8 +56,8 @@ async function live(store: Store, tenant: Partition, user: UserId | null): Promi
   await store.memory.index(tenant, own, [{ item, at: 1, terms: [word] }]);
   const vector = { item, embedder: "e", at: 1, vector: [1, 0] };
   for (const owner of [own, ofSession]) await store.vectors?.put(tenant, owner, [vector]);
-  await store.approvals.request(tenant, questionOf(1, { runId: helper, arguments: word, why: word }));
-  await store.manifests.put(tenant, manifestOf(1, { runId: helper, body: word }), [
+  await store.approvals.request(tenant, questionOf(1, { runId: writer, arguments: word, why: word }));
+  await store.manifests.put(tenant, manifestOf(1, { runId: writer, body: word }), [
     { hash: "h", text: word },
   ]);
   await store.keys.put(tenant, treeId, wrapped);

@@ -39,7 +39,7 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
   const brings = { trust, sensitivity, idempotent: true } as const;
   const parse = (path: string): readonly string[] => parseRelativePath(path, { hidden });
   const fileProblem = (path: string): string | null => {
-    const problem = findProblem(() => parse(path));
+    const problem = catchMessage(() => parse(path));
     if (problem !== null) return problem;
     return parse(path).length === 0 || path.endsWith("/")
       ? `path ${JSON.stringify(path)} names no file`
@@ -54,13 +54,13 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
       ...brings,
       execute: async ({ path, from }) => {
         const { bytes, size } = await folder.read(parse(path), from, maxReadBytes);
-        return toText(path, { bytes, size, from });
+        return toFileText(path, { bytes, size, from });
       },
     }),
     list: tool<ListInput>({
       name: "list_files",
       description: "Lists the files and folders of a folder.",
-      input: listInput((path) => findProblem(() => parse(path))),
+      input: listInput((path) => catchMessage(() => parse(path))),
       risk: "safe",
       ...brings,
       execute: ({ path }) => folder.list(parse(path), { maxEntries, hidden }),
@@ -71,7 +71,7 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
       input: writeInput(fileProblem, maxWriteBytes),
       risk: "high",
       ...brings,
-      outside: false,
+      egress: false,
       execute: async ({ path, text }) => {
         const bytes = Buffer.from(text);
         await folder.write(parse(path), bytes);
@@ -82,7 +82,7 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
 }
 
 /** Returns the message of the error that a function throws; null: it throws none. */
-function findProblem(run: () => unknown): string | null {
+function catchMessage(run: () => unknown): string | null {
   try {
     run();
     return null;
@@ -157,7 +157,7 @@ const readInput = (find: FindPathProblem) =>
   });
 
 /** Decodes a part of a file up to the last whole character, and returns where the next part begins. */
-function toText(
+function toFileText(
   path: string,
   { bytes, size, from }: { readonly bytes: Uint8Array; readonly size: number; readonly from: number },
 ): string {

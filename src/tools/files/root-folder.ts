@@ -58,9 +58,9 @@ export class RootFolder {
       try {
         await this.#expectInside(file, names);
         const found = await file.stat();
-        if (!found.isFile()) throw new Error(`${shown(names)} is no regular file`);
+        if (!found.isFile()) throw new Error(`${showPath(names)} is no regular file`);
         if (found.nlink > 1)
-          throw new Error(`${shown(names)} has a second name, which may be outside the root`);
+          throw new Error(`${showPath(names)} has a second name, which may be outside the root`);
         const bytes = new Uint8Array(Math.max(0, Math.min(found.size - from, maxBytes)));
         const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
         return { bytes: bytes.subarray(0, bytesRead), size: found.size };
@@ -77,10 +77,10 @@ export class RootFolder {
   ): Promise<readonly FolderEntry[]> {
     return this.#inFolder(names, { create: false }, async (folder) => {
       const entries: FolderEntry[] = [];
-      for await (const { name } of await opendir(pathOf(folder))) {
+      for await (const { name } of await opendir(toDescriptorPath(folder))) {
         if (!hidden && name.startsWith(".")) continue;
         if (entries.length === maxEntries)
-          throw new Error(`${shown(names)} has more than ${maxEntries} entries: list a folder inside it`);
+          throw new Error(`${showPath(names)} has more than ${maxEntries} entries: list a folder inside it`);
         entries.push(await describeEntry(folder, name));
       }
       return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
@@ -91,15 +91,15 @@ export class RootFolder {
   async write(names: readonly string[], bytes: Uint8Array): Promise<void> {
     await this.#inFolder(names.slice(0, -1), { create: true }, async (folder) => {
       const name = names.at(-1) ?? "";
-      const known = await lstat(pathOf(folder, name)).catch(nullIfMissing);
-      if (known && !known.isFile()) throw new Error(`${shown(names)} is no regular file`);
-      const temporary = pathOf(folder, `.${randomUUID()}.tmp`);
+      const known = await lstat(toDescriptorPath(folder, name)).catch(nullIfMissing);
+      if (known && !known.isFile()) throw new Error(`${showPath(names)} is no regular file`);
+      const temporary = toDescriptorPath(folder, `.${randomUUID()}.tmp`);
       const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, defaultMode);
       try {
         await this.#expectInside(file, names);
         if (known) await file.chmod(known.mode & 0o777);
         await file.writeFile(bytes);
-        await rename(temporary, pathOf(folder, name));
+        await rename(temporary, toDescriptorPath(folder, name));
       } catch (error) {
         await unlink(temporary).catch(() => undefined);
         throw error;
@@ -118,7 +118,7 @@ export class RootFolder {
     let folder = await open(this.#path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     try {
       for (const [index, name] of names.entries()) {
-        if (create) await mkdir(pathOf(folder, name)).catch(ignoreExisting);
+        if (create) await mkdir(toDescriptorPath(folder, name)).catch(ignoreExisting);
         const next = await openAt(folder, names.slice(0, index + 1), O_RDONLY | O_DIRECTORY);
         await folder.close();
         folder = next;
@@ -132,18 +132,18 @@ export class RootFolder {
 
   /** @throws Error unless the kernel says that the path of a descriptor is below the root. */
   async #expectInside(handle: FileHandle, names: readonly string[]): Promise<void> {
-    const real = await readlink(pathOf(handle));
+    const real = await readlink(toDescriptorPath(handle));
     if (!real.startsWith(this.#path === sep ? sep : `${this.#path}${sep}`))
-      throw new Error(`${shown(names)} is outside the root folder`);
+      throw new Error(`${showPath(names)} is outside the root folder`);
   }
 }
 
 /** Opens the last name in the folder of the names before it. */
 async function openAt(folder: FileHandle, names: readonly string[], flags: number): Promise<FileHandle> {
   try {
-    return await open(pathOf(folder, names.at(-1) ?? ""), flags | O_NOFOLLOW);
+    return await open(toDescriptorPath(folder, names.at(-1) ?? ""), flags | O_NOFOLLOW);
   } catch (error) {
-    throw new Error(`${shown(names)} ${describeProblem(error, flags)}`, { cause: error });
+    throw new Error(`${showPath(names)} ${describeProblem(error, flags)}`, { cause: error });
   }
 }
 
@@ -157,16 +157,16 @@ function describeProblem(error: unknown, flags: number): string {
 }
 
 async function describeEntry(folder: FileHandle, name: string): Promise<FolderEntry> {
-  const found = await lstat(pathOf(folder, name)).catch(nullIfMissing);
+  const found = await lstat(toDescriptorPath(folder, name)).catch(nullIfMissing);
   if (found?.isFile()) return { name, kind: "file", bytes: found.size };
   return { name, kind: found?.isDirectory() ? "folder" : "other" };
 }
 
 /** The path of an open descriptor, or of a name in it. */
-const pathOf = ({ fd }: FileHandle, name?: string): string =>
+const toDescriptorPath = ({ fd }: FileHandle, name?: string): string =>
   name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 
-const shown = (names: readonly string[]): string => names.join("/") || "the root folder";
+const showPath = (names: readonly string[]): string => names.join("/") || "the root folder";
 
 function nullIfMissing(error: unknown): null {
   if (codeOf(error) === "ENOENT") return null;

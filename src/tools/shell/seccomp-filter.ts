@@ -125,11 +125,11 @@ export function createSeccompFilter(architecture: string): Uint8Array | null {
     [end, 0, 0, verdicts.noSuchFamily],
     [end, 0, 0, verdicts.allow],
   ];
-  return encode(program);
+  return encodeProgram(program);
 }
 
 /** Writes `struct sock_filter`: two bytes, one, one and four. Both architectures are little-endian. */
-function encode(program: readonly Instruction[]): Uint8Array {
+function encodeProgram(program: readonly Instruction[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
   for (const [index, [code, jumpIfTrue, jumpIfFalse, operand]] of program.entries()) {
     bytes.setUint16(index * 8, code, true);

@@ -55,7 +55,7 @@ export function shell({ root, sandbox, env = {}, ...options }: ShellOptions): To
     trust,
     sensitivity,
     // Without network nothing leaves the machine: output of a command remains in the root folder.
-    outside: false,
+    egress: false,
     timeoutS: limits.timeoutS + graceS,
     execute: async ({ argv, cwd }, { signal }) => {
       const names = parseRelativePath(cwd, { hidden: true });

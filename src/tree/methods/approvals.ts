@@ -36,7 +36,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   const { callId, ...approval } = argument.approval;
   checkSize("a request for an approval", approval, maxItemBytes(work.object));
   book(work, argument);
-  const known = keptOf(work.object, approval.id);
+  const known = readApproval(work.object, approval.id);
   if (known) return known.decision;
   const record = work.live(run);
   const remembered = approval.asks
@@ -49,13 +49,13 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
     treeId: work.tree.treeId,
     runId: run,
     agentId: record.agentId,
-    ...placeOf(work, run),
+    ...findParents(work, run),
     requestedAt: work.now,
     spentMicros: Ledger.spend(work.tree.ledger.account).costMicros,
     decision: remembered ? { decision: "approved", by: remembered.by, at: work.now } : null,
     operationId: null,
   };
-  write(work, kept);
+  writeApproval(work, kept);
   work.object.set(placeKey(work.tree.approvals), approval.id);
   work.change({ approvals: work.tree.approvals + 1 });
   const { id: approvalId, tool, why, asks } = approval;
@@ -67,7 +67,7 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
 }
 
 /** Returns the tree's name and the run's ancestors, so that a person can decide without looking them up. */
-function placeOf(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | "parents"> {
+function findParents(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | "parents"> {
   const above = work.path(run).slice(0, -1);
   work.load(above);
   const parents = above.flatMap((runId) => {
@@ -82,10 +82,10 @@ function placeOf(work: TreeWork, run: RunId): Pick<ApprovalRecord, "treeName" | 
  * Records a decision of a person, a program or the timeout. The first decision counts. @throws NotFoundError,
  * ApprovalRefusedError
  */
-export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): ApprovalDecision {
+export function decideApproval(work: TreeWork, argument: ArgumentOf<"decideApproval">): ApprovalDecision {
   const { approval: id, operationId, hash: _, at: __, ...answer } = argument;
   checkSize("the decision on an approval", answer, maxItemBytes(work.object) / 2);
-  const kept = keptOf(work.object, id);
+  const kept = readApproval(work.object, id);
   if (!kept) throw new NotFoundError({ what: "approval", id });
   const isClock = answer.decision === "expired";
   if (kept.decision) {
@@ -97,7 +97,7 @@ export function decide(work: TreeWork, argument: ArgumentOf<"decideApproval">): 
   const reason = whyRefused({ isOver: !slot || slot.cancelled !== null, isClock }, kept, work.now, argument);
   const problem = reason ? { reason } : ApprovalAnswer.findProblem(kept, answer);
   if (problem) throw new ApprovalRefusedError({ approval: id, ...problem });
-  return settle(work, { ...kept, operationId }, { ...answer, at: work.now });
+  return settleDecision(work, { ...kept, operationId }, { ...answer, at: work.now });
 }
 
 function whyRefused(
@@ -111,8 +111,8 @@ function whyRefused(
   return hash !== undefined && hash !== kept.hash ? "other-arguments" : null;
 }
 
-function settle(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision): ApprovalDecision {
-  write(work, { ...kept, decision });
+function settleDecision(work: TreeWork, kept: KeptApproval, decision: ApprovalDecision): ApprovalDecision {
+  writeApproval(work, { ...kept, decision });
   const run = work.run(kept.runId);
   if (run) {
     const asking = run.asking.filter((id) => id !== kept.id);
@@ -135,9 +135,13 @@ export function closeApprovals(work: TreeWork, id: RunId): void {
   const { asking } = work.live(id);
   if (asking.length > 0) work.object.prefetch(asking.map(approvalKey));
   for (const asked of asking) {
-    const kept = keptOf(work.object, asked);
+    const kept = readApproval(work.object, asked);
     if (kept)
-      settle(work, { ...kept, operationId: "" }, { decision: "expired", by: "run-ended", at: work.now });
+      settleDecision(
+        work,
+        { ...kept, operationId: "" },
+        { decision: "expired", by: "run-ended", at: work.now },
+      );
   }
 }
 
@@ -156,13 +160,13 @@ export function approvals(object: ObjectContext): ReplyOf<"approvals"> {
 
 /** Returns one approval. Null if it was never requested, or is erased. */
 export function approvalOf(object: ObjectContext, id: ApprovalId): ApprovalRecord | null {
-  const kept = keptOf(object, id);
+  const kept = readApproval(object, id);
   if (!kept) return null;
   const { operationId: _, ...record } = kept;
   return record;
 }
 
-const keptOf = (object: ObjectContext, id: ApprovalId): KeptApproval | null =>
+const readApproval = (object: ObjectContext, id: ApprovalId): KeptApproval | null =>
   Json.as(object.get(approvalKey(id)));
 
 /** Returns the ids between two positions in the tree's order. Erased ones are left out. */
@@ -172,6 +176,6 @@ function idsOf(object: ObjectContext, from: number, end: number): readonly Appro
   return keys.flatMap((key) => Json.as<ApprovalId | null>(object.get(key)) ?? []);
 }
 
-function write(work: TreeWork, kept: KeptApproval): void {
+function writeApproval(work: TreeWork, kept: KeptApproval): void {
   work.object.set(approvalKey(kept.id), Json.of(kept));
 }

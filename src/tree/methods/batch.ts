@@ -39,12 +39,12 @@ export function withBatch(definition: ObjectDefinition): ObjectDefinition {
   const batch: ObjectMethod = (object, argument) => {
     const { calls } = Json.as<{ readonly calls: readonly BatchedCall[] }>(argument);
     object.prefetch([...new Set([...treeKeys, ...calls.flatMap(namesOf)])]);
-    return Json.of(calls.map((call) => answer(object, methods, call)));
+    return Json.of(calls.map((call) => answerCall(object, methods, call)));
   };
   return { ...definition, methods: { ...methods, [batchMethod]: batch }, batchMethod };
 }
 
-function answer(
+function answerCall(
   object: ObjectContext,
   methods: ObjectDefinition["methods"],
   { method: name, argument }: BatchedCall,

@@ -1,5 +1,5 @@
 import { Ledger } from "#ledger";
-import { perform } from "../run-lifecycle.ts";
+import { performEffects } from "../run-lifecycle.ts";
 import type { ArgumentOf } from "../protocol.ts";
 import { endedOf } from "../state/ended-runs.ts";
 import { isFirst } from "../state/seen.ts";
@@ -7,18 +7,18 @@ import { disabledKey } from "./switches.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Holds a run and its descendants. */
-export function pause(work: TreeWork, { run, operationId }: ArgumentOf<"pause">): null {
+export function pauseTreeRun(work: TreeWork, { run, operationId }: ArgumentOf<"pause">): null {
   work.live(run);
   if (!isFirst(work, ["pause", run, operationId])) return null;
   work.loadBelow([run]);
   work.object.clear(disabledKey(run));
   work.decide(run, (state) => Ledger.pause(state, { run, at: work.now }));
-  perform(work);
+  performEffects(work);
   return null;
 }
 
 /** Lifts a hold. */
-export function resume(work: TreeWork, { run, operationId }: ArgumentOf<"resume">): null {
+export function resumeTreeRun(work: TreeWork, { run, operationId }: ArgumentOf<"resume">): null {
   work.live(run);
   if (!isFirst(work, ["resume", run, operationId])) return null;
   work.loadBelow([run]);
@@ -26,12 +26,12 @@ export function resume(work: TreeWork, { run, operationId }: ArgumentOf<"resume"
   work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
   // Waiting calls of a paused run were skipped. There may be money for them now.
   work.isMoneyMoved = true;
-  perform(work);
+  performEffects(work);
   return null;
 }
 
 /** Changes the priority of a run. Unknown runs are no error: they may have just ended. */
-export function reprioritize(work: TreeWork, argument: ArgumentOf<"reprioritize">): null {
+export function reprioritizeTreeRun(work: TreeWork, argument: ArgumentOf<"reprioritize">): null {
   const { run, priority, operationId } = argument;
   const known = work.run(run);
   const from = work.slot(run)?.priority;
@@ -40,12 +40,12 @@ export function reprioritize(work: TreeWork, argument: ArgumentOf<"reprioritize"
   work.decide(run, (state) => Ledger.reprioritize(state, { run, priority, at: work.now }));
   work.put(run, { ...work.live(run), supervision: { ...known.supervision, priority } });
   work.emit(run, "run.reprioritized", { from, to: priority });
-  perform(work);
+  performEffects(work);
   return null;
 }
 
 /** Raises limits. On the root: those of the root run and of the tree. */
-export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
+export function topUpAccount(work: TreeWork, argument: ArgumentOf<"topUp">): null {
   const { run, tokens, costMicros, turns, operationId } = argument;
   work.live(run);
   if (!isFirst(work, ["topUp", run, operationId])) return null;
@@ -58,7 +58,7 @@ export function topUp(work: TreeWork, argument: ArgumentOf<"topUp">): null {
 }
 
 /** Books the real cost of a lost attempt. */
-export function reconcile(work: TreeWork, argument: ArgumentOf<"reconcile">): boolean {
+export function reconcileDoubt(work: TreeWork, argument: ArgumentOf<"reconcile">): boolean {
   const { attempt, usage } = argument;
   const booked = work.decideDoubt(attempt, (state) => Ledger.reconcile(state, { attempt, usage }));
   if (!booked) return false;

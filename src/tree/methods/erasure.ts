@@ -34,17 +34,17 @@ function erasePart(work: TreeWork, { runs = 0, events = 0, erasable = 0 }: Omit<
   const { tree } = work;
   if (runs < tree.nextRun) {
     const end = Math.min(tree.nextRun, runs + partSize);
-    return next(work, { runs: end, events, erasable: erasable + eraseRuns(work, runs, end) });
+    return scheduleNext(work, { runs: end, events, erasable: erasable + eraseRuns(work, runs, end) });
   }
   if (events < tree.seq) {
     const end = Math.min(tree.seq, events + partSize);
     eraseEvents(work, events + 1, end);
-    return next(work, { runs, events: end, erasable });
+    return scheduleNext(work, { runs, events: end, erasable });
   }
   finish(work, erasable);
 }
 
-function next(work: TreeWork, done: Omit<EraseOrder, "at">): void {
+function scheduleNext(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   const { tree } = work;
   // A tree that fits into one part is erased in one call.
   if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erasePart(work, done);

@@ -2,13 +2,13 @@ import { Ledger } from "#ledger";
 import { takeNews } from "../launch.ts";
 import { book } from "../reports.ts";
 import { closeIdleLease } from "../tenant/lease.ts";
-import { perform, resumed } from "../run-lifecycle.ts";
-import type { ArgumentOf, AtRest, FromRun, News } from "../protocol.ts";
+import { performEffects, noteResumed } from "../run-lifecycle.ts";
+import type { ArgumentOf, RestArgument, FromRun, InboxBatch } from "../protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { decideWaiting } from "../waiting-calls.ts";
 
 /** Marks a run as waiting, unless its inbox has items. */
-export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
+export function waitForItems(work: TreeWork, argument: ArgumentOf<"rest">): InboxBatch {
   book(work, argument);
   keepWords(work, argument);
   decideWaiting(work);
@@ -17,35 +17,35 @@ export function rest(work: TreeWork, argument: ArgumentOf<"rest">): News {
     work.decide(argument.run, (state) =>
       Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
     );
-    perform(work);
+    performEffects(work);
     closeIdleLease(work);
   }
   return news;
 }
 
 /** Takes a run's inbox and resumes the run, if it still has its slot. */
-export function take(work: TreeWork, argument: FromRun): News {
+export function takeItems(work: TreeWork, argument: FromRun): InboxBatch {
   const { run } = argument;
   book(work, argument);
   const wasParked = work.slot(run)?.phase === "parked";
   const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
-  if (wasParked && phase === "running") resumed(work, run);
-  perform(work);
+  if (wasParked && phase === "running") noteResumed(work, run);
+  performEffects(work);
   return takeNews(work, run);
 }
 
 /** Yields the slot of a run that was asked to and has nothing in flight any more. */
-export function yieldSlot(work: TreeWork, argument: AtRest): News {
+export function yieldSlot(work: TreeWork, argument: RestArgument): InboxBatch {
   book(work, argument);
   keepWords(work, argument);
   work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
-  perform(work);
+  performEffects(work);
   closeIdleLease(work);
   return takeNews(work, argument.run);
 }
 
 /** Stores the last text of a run's model, for runs that do not wait through its pause. */
-function keepWords(work: TreeWork, { run, said }: AtRest): void {
+function keepWords(work: TreeWork, { run, said }: RestArgument): void {
   if (said) work.put(run, { ...work.live(run), said });
 }
 

@@ -3,7 +3,7 @@ import type { Slot } from "#ledger";
 import { finalResult } from "../final-result.ts";
 import { launch } from "../launch.ts";
 import { book } from "../reports.ts";
-import { cancel, end, whyStopped } from "../run-lifecycle.ts";
+import { cancelRuns, end, whyStopped } from "../run-lifecycle.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { type EndReport, cancelKey, type CancelRecord } from "../state/records.ts";
 import { takeTold } from "../state/inbox.ts";
@@ -63,7 +63,7 @@ export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): n
 }
 
 /** Counts a crash. Returns whether the run is restarted. */
-export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyOf<"crashed"> {
+export function countCrash(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyOf<"crashed"> {
   const run = work.run(argument.run);
   const slot = work.slot(argument.run);
   if (!run || !slot) return { again: false, cancelled: "ended" };
@@ -79,7 +79,7 @@ export function crashed(work: TreeWork, argument: ArgumentOf<"crashed">): ReplyO
 
 /** Cancels a run and its descendants. */
 export function cancelRun(work: TreeWork, { run, reason }: ArgumentOf<"cancel">): number | null {
-  return work.slot(run) ? cancel(work, run, reason) : null;
+  return work.slot(run) ? cancelRuns(work, run, reason) : null;
 }
 
 /**
@@ -112,7 +112,7 @@ export function timerDue(work: TreeWork, { at }: ArgumentOf<"timerDue">): null {
   work.change({ timer: null });
   giveUpDue(work);
   const open = work.allRuns().filter((run) => work.slot(run)?.cancelled === null);
-  cancel(
+  cancelRuns(
     work,
     open.filter((run) => work.now > (work.slot(run)?.deadline ?? Infinity)),
     "deadline",

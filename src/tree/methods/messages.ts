@@ -7,39 +7,39 @@ import {
   type Envelope,
   type RunResult,
 } from "#kernel";
-import { take } from "./inbox-methods.ts";
-import type { ArgumentOf, News, ReplyOf, SendArgument } from "../protocol.ts";
+import { takeItems } from "./inbox-methods.ts";
+import type { ArgumentOf, InboxBatch, ReplyOf, SendArgument } from "../protocol.ts";
 import { checkSize, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { noteAsk, forgetAsk, cycleOf } from "../asks.ts";
 import { claimContent } from "../state/content.ts";
 import { deadLetter, wakeNew } from "../new-run.ts";
-import { perform } from "../run-lifecycle.ts";
-import { endedOf, remains } from "../state/ended-runs.ts";
-import { isFirst, remember, seen, mailName } from "../state/seen.ts";
+import { performEffects } from "../run-lifecycle.ts";
+import { endedOf, readEndedResult } from "../state/ended-runs.ts";
+import { isFirst, remember, findSeen, mailName } from "../state/seen.ts";
 
 /** Delivers a reply to the run that asked, if it is still alive. */
-export function reply(work: TreeWork, argument: ArgumentOf<"reply">): News {
+export function reply(work: TreeWork, argument: ArgumentOf<"reply">): InboxBatch {
   const { ask, to, text, data, labels } = argument;
   checkSize("a reply", { text, data }, maxItemBytes(work.object));
   forgetAsk(work, to, ask);
   work.push(to, { kind: "reply", ask, text, data, labels });
-  return take(work, argument);
+  return takeItems(work, argument);
 }
 
 /** Records that the run no longer waits for the reply. */
-export function unask(work: TreeWork, { run, ask }: ArgumentOf<"unask">): null {
+export function abandonAsk(work: TreeWork, { run, ask }: ArgumentOf<"unask">): null {
   forgetAsk(work, run, ask);
   return null;
 }
 
 /** Delivers a message to a run, or to an agent: its oldest live run, else a new one. The same id is delivered once. */
-export function send(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
+export function sendMessage(work: TreeWork, argument: SendArgument): ReplyOf<"send"> {
   const { messageId: id, from, text, data, files, askedBy, labels } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));
   const target = resolve(work, argument.to);
   const name = mailName(target.agentId, id);
-  const known = seen(work, name);
+  const known = findSeen(work, name);
   const before = known === true ? null : known;
   const whom = before ?? target.run;
   const cycle = askedBy && whom ? cycleOf(work, askedBy, whom) : null;
@@ -74,15 +74,15 @@ interface Target {
 
 /** Finds the run that a message goes to. @throws NotFoundError for a run that never existed. */
 function resolve(work: TreeWork, to: RunId | AgentId): Target {
-  if (!RunId.is(to)) return oldest(work, AgentId.parse(to));
+  if (!RunId.is(to)) return findOldest(work, AgentId.parse(to));
   const live = work.run(to);
   if (live) return { agentId: live.agentId, run: to };
   const ended = endedOf(work.object, to);
   if (!ended) throw new NotFoundError({ what: "run", id: to });
-  return oldest(work, ended.agentId);
+  return findOldest(work, ended.agentId);
 }
 
-const oldest = (work: TreeWork, agentId: AgentId): Target => ({ agentId, run: work.oldest(agentId) });
+const findOldest = (work: TreeWork, agentId: AgentId): Target => ({ agentId, run: work.oldest(agentId) });
 
 function deliver(
   work: TreeWork,
@@ -97,13 +97,13 @@ function deliver(
   const terms = work.host.agents[AgentId.type(agentId)];
   if (!terms) return { reason: "no-such-agent" };
   const woken = wakeNew(work, { ...terms, agentId }, [envelope]);
-  perform(work);
+  performEffects(work);
   return woken;
 }
 
 /** Returns the result of another run. Null while it lives: the result then arrives in the inbox. */
-export function watch(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
-  const left = remains(work.object, target);
+export function watchRun(work: TreeWork, { run, target }: ArgumentOf<"watch">): RunResult | null {
+  const left = readEndedResult(work.object, target);
   if (left) return left;
   if (!work.run(target)) throw new RunEndedError({ run: target });
   watchFor(work, run, target);
@@ -129,7 +129,7 @@ export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
 }
 
 /** Delivers a message from outside, for the current work or for after it. */
-export function nudge(work: TreeWork, argument: ArgumentOf<"nudge">): null {
+export function injectMessage(work: TreeWork, argument: ArgumentOf<"nudge">): null {
   const { run, kind, text, data, files, labels, messageId: id } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));
   const from = { kind: "outside", name: "user" } as const;

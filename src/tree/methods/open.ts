@@ -5,13 +5,13 @@ import { claimContent } from "../state/content.ts";
 import { newRun, start } from "../new-run.ts";
 import type { OpenArgument } from "../open-argument.ts";
 import type { ReplyOf } from "../protocol.ts";
-import type { TreeHost, TreeRecord, TurnPlace } from "../state/records.ts";
+import type { TreeDeps, TreeRecord, TurnPosition } from "../state/records.ts";
 import { checkSize, maxItemBytes, maxMetadataBytes } from "../state/size.ts";
 import { TreeWork } from "../state/tree-work.ts";
-import { noteUntold } from "../state/untold.ts";
+import { noteUntold } from "../state/undelivered.ts";
 
 /** Opens the tree and launches its root. The same id with the same input is the same tree. */
-export function open(object: ObjectContext, host: TreeHost, argument: OpenArgument): ReplyOf<"open"> {
+export function open(object: ObjectContext, host: TreeDeps, argument: OpenArgument): ReplyOf<"open"> {
   const root = RunId.root(argument.treeId);
   const existing = TreeWork.on(object, host, argument, liveKeys(root));
   if (existing) {
@@ -73,12 +73,12 @@ export function open(object: ObjectContext, host: TreeHost, argument: OpenArgume
   return { existing: false, execution: work.run(root)?.execution ?? null };
 }
 
-function versionOf({ agents }: TreeHost, { agentId, version, statesVersion }: OpenArgument): string {
+function versionOf({ agents }: TreeDeps, { agentId, version, statesVersion }: OpenArgument): string {
   return statesVersion ? version : (agents[AgentId.type(agentId)]?.version ?? version);
 }
 
 /** Returns the turn's position in a stored conversation. Null if the turn is not written there and follows no entry. */
-function turnPlace({ session, after, retention, compaction }: OpenArgument): TurnPlace | null {
+function turnPlace({ session, after, retention, compaction }: OpenArgument): TurnPosition | null {
   const isNamed = session !== null;
   const isKept = retention === "permanent";
   const more = { ...(after !== undefined && { after }), ...(compaction && { compaction }) };
@@ -86,7 +86,7 @@ function turnPlace({ session, after, retention, compaction }: OpenArgument): Tur
 }
 
 /** Starts the root of a tree that has got its turn. Its time runs from now. */
-export function go(work: TreeWork): null {
+export function startTurn(work: TreeWork): null {
   const slot = work.slot(work.root);
   if (!work.tree.waits || !slot) return null;
   work.change({ waits: false });

@@ -16,7 +16,7 @@ import { readTree } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Returns the events that the store does not have yet. */
-export function unprojected(
+export function listUnprojected(
   object: ObjectContext,
   argument: ArgumentOf<"unprojected">,
 ): ReplyOf<"unprojected"> {
@@ -28,7 +28,7 @@ export function unprojected(
   const asked = [...new Set(found.flatMap((event) => ("approvalId" in event ? [event.approvalId] : [])))];
   return {
     events: found,
-    runs: runs.flatMap((run) => listed(object, tree, run) ?? []),
+    runs: runs.flatMap((run) => toListedRun(object, tree, run) ?? []),
     retentions: Json.as(Object.fromEntries(runs.map((run) => [run, retentionOf(object, run)]))),
     approvals: asked.flatMap((id) => approvalOf(object, id) ?? []),
     more,
@@ -62,7 +62,7 @@ function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
  * them.
  */
 export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): ReplyOf<"drain"> {
-  const reply = unprojected(work.object, { after: Math.max(after, work.tree.projection.upTo), limit });
+  const reply = listUnprojected(work.object, { after: Math.max(after, work.tree.projection.upTo), limit });
   const upTo = reply.events.at(-1)?.seq ?? work.tree.projection.upTo;
   work.change({ projection: { upTo, asked: reply.more, at: work.now } });
   return reply;
@@ -72,14 +72,14 @@ export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): Re
  * Records that the store has everything that was handed out. Events that are new by now are handed out when this
  * commits.
  */
-export function projected(work: TreeWork): null {
+export function noteProjected(work: TreeWork): null {
   const { upTo, at } = work.tree.projection;
   work.change({ projection: { upTo, asked: false, at, batches: 0 } });
   return null;
 }
 
 /** Returns a run in the form of lists. Null if there is none. */
-function listed(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
+function toListedRun(object: ObjectContext, tree: TreeRecord, run: RunId): ListedRun | null {
   const ended = endedOf(object, run);
   if (ended) return listRun(tree, run, { ended });
   const slot = readSlot(object, run);

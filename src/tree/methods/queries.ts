@@ -13,7 +13,7 @@ import { statusOf } from "../state/listed-run.ts";
 import { LiveRuns } from "../state/live-runs.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { cancelDoneKey, cancelKey, type CancelRecord, doubtKey } from "../state/records.ts";
-import { endedKeys, endedOf, remains } from "../state/ended-runs.ts";
+import { endedKeys, endedOf, readEndedResult } from "../state/ended-runs.ts";
 import { readRun, readSlot } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
 
@@ -25,7 +25,7 @@ export function status(object: ObjectContext, { run }: ArgumentOf<"status">): Re
 }
 
 /** Returns whether the root compacts its conversation now. */
-export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
+export function queryCompacting(object: ObjectContext): ReplyOf<"compacting"> {
   const tree = readTree(object);
   if (!tree || tree.status === "closed") return false;
   return tree.turn?.compaction !== undefined || tree.isCompacting === true;
@@ -40,7 +40,7 @@ export function compacting(object: ObjectContext): ReplyOf<"compacting"> {
 export function result(object: ObjectContext, { run }: ArgumentOf<"result">): ReplyOf<"result"> {
   const tree = readTree(object);
   if (!tree || RunId.number(run) >= tree.nextRun) throw new NotFoundError({ what: "run", id: run });
-  const left = remains(object, run);
+  const left = readEndedResult(object, run);
   if (!left || run !== RunId.root(left.treeId)) return left;
   if (tree.status !== "closed") return null;
   return ofTree(tree, left);

@@ -2,29 +2,29 @@ import { AgentId, CancellationError, NotFoundError, RunId, type Envelope } from 
 import { noteAsk } from "../asks.ts";
 import { claimContent } from "../state/content.ts";
 import { book } from "../reports.ts";
-import { denialOf, hire } from "../new-run.ts";
-import { perform, whyStopped } from "../run-lifecycle.ts";
+import { denialOf, spawnRun } from "../new-run.ts";
+import { performEffects, whyStopped } from "../run-lifecycle.ts";
 import { livePageKey } from "../state/live-runs.ts";
-import type { HireArgument, ReplyOf } from "../protocol.ts";
+import type { SpawnArgument, ReplyOf } from "../protocol.ts";
 import { remember, seenKey, mailName } from "../state/seen.ts";
 import { checkSize, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Spawns a child for a run. */
-export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire"> {
+export function spawnFor(work: TreeWork, argument: SpawnArgument): ReplyOf<"hire"> {
   const { run: parent, agentId, text, data, files, messageId, asks } = argument;
   checkSize("a task", { text, data, files }, maxItemBytes(work.object));
   // Loaded together with the pages that list the new run: one round trip.
   const next = RunId.of(work.tree.treeId, work.tree.nextRun);
   work.object.prefetch([livePageKey(next), seenKey(mailName(agentId, messageId))]);
   book(work, argument);
-  const boss = work.live(parent);
+  const parentRun = work.live(parent);
   const slot = work.slot(parent);
   const reason = slot ? whyStopped(slot, work.now) : null;
   if (reason !== null) return { error: new CancellationError({ reason }).toJSON() };
   const envelope: Envelope = {
     id: messageId,
-    from: { kind: "run", runId: parent, agentId: boss.agentId },
+    from: { kind: "run", runId: parent, agentId: parentRun.agentId },
     text: text ?? "",
     data,
     files,
@@ -35,7 +35,7 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
   };
   const terms = work.host.agents[AgentId.type(agentId)];
   if (!terms) return { error: new NotFoundError({ what: "agent", id: agentId }).toJSON() };
-  const { run, admission } = hire(work, {
+  const { run, admission } = spawnRun(work, {
     ...argument,
     parent,
     version: terms.version,
@@ -44,7 +44,7 @@ export function hireFor(work: TreeWork, argument: HireArgument): ReplyOf<"hire">
     retention: argument.retention ?? terms.retention,
     boot: text === null ? [] : [envelope],
   });
-  perform(work);
+  performEffects(work);
   if (admission.kind === "denied") return { error: denialOf(admission) };
   claimContent(work, files);
   if (text !== null) remember(work, mailName(agentId, messageId), run);

@@ -1,7 +1,7 @@
 import { Json, type RunId } from "#kernel";
 import { Ledger } from "#ledger";
 import type { ArgumentOf } from "../protocol.ts";
-import { perform } from "../run-lifecycle.ts";
+import { performEffects } from "../run-lifecycle.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { switchesType, type HeldArgument, type SwitchRef } from "../switches/switch-protocol.ts";
 
@@ -26,7 +26,7 @@ export function holdDisabled(work: TreeWork, argument: ArgumentOf<"holdDisabled"
     work.object.set(disabledKey(target), Json.of(ref));
     const held: HeldArgument = { kind, name, tree: work.object.key, run: target };
     work.object.send({ type: switchesType, key: object }, "held", Json.of(held));
-    perform(work);
+    performEffects(work);
   }
   return work.slot(run)?.held === true;
 }
@@ -42,6 +42,6 @@ export function releaseDisabled(work: TreeWork, argument: ArgumentOf<"releaseDis
   work.decide(run, (state) => Ledger.resume(state, { run, at: work.now }));
   // As for a resume by a person: there may be money for calls of the held run.
   work.isMoneyMoved = true;
-  perform(work);
+  performEffects(work);
   return null;
 }

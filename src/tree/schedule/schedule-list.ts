@@ -16,22 +16,22 @@ export interface ListSchedulesArgument {
   readonly size: number;
 }
 
-interface Named {
+interface ScheduleNameArgument {
   readonly name: string;
 }
 
 function add(object: ObjectContext, argument: Json): Json {
-  object.set(`${prefix}${Json.as<Named>(argument).name}`, true);
+  object.set(`${prefix}${Json.as<ScheduleNameArgument>(argument).name}`, true);
   return null;
 }
 
-function drop(object: ObjectContext, argument: Json): Json {
-  object.clear(`${prefix}${Json.as<Named>(argument).name}`);
+function dropSchedule(object: ObjectContext, argument: Json): Json {
+  object.clear(`${prefix}${Json.as<ScheduleNameArgument>(argument).name}`);
   return null;
 }
 
 /** Returns names, in order. */
-function list(object: ObjectContext, argument: Json): Json {
+function listSchedules(object: ObjectContext, argument: Json): Json {
   const { user, after = "", size } = Json.as<ListSchedulesArgument>(argument);
   const begin = user === undefined ? "" : `[${JSON.stringify(user)},`;
   const names = object.list(`${prefix}${begin}`).map((name) => name.slice(prefix.length));
@@ -41,6 +41,6 @@ function list(object: ObjectContext, argument: Json): Json {
 /** The list of a tenant's schedules. */
 export const scheduleListObject: ObjectDefinition = {
   type: "schedules",
-  methods: { add, drop },
-  queries: { list },
+  methods: { add, drop: dropSchedule },
+  queries: { list: listSchedules },
 };

@@ -35,13 +35,13 @@ const maxDelayMs = 86_400_000;
 /**
  * Creates or replaces a schedule. Equal content changes nothing. The same times with other content keep missed ticks.
  */
-function set(object: ObjectContext, argument: Json): Json {
+function setSchedule(object: ObjectContext, argument: Json): Json {
   const { spec, nonce } = Json.as<SetScheduleArgument>(argument);
   object.prefetch([specKey, stateKey]);
   const now = object.now();
-  const found = read(object);
+  const found = readSchedule(object);
   if (found && JSON.stringify(found.spec) === JSON.stringify(spec)) return Json.of(found);
-  if (!found) object.call(listAddress(object), "add", { name: nameOf(spec) });
+  if (!found) object.call(listAddress(object), "add", { name: toScheduleName(spec) });
   object.set(specKey, Json.of(spec));
   if (found && found.spec.cron === spec.cron && found.spec.timeZone === spec.timeZone) {
     const state = { ...found.state, setAt: now };
@@ -59,7 +59,7 @@ function due(object: ObjectContext, argument: Json): Json {
   const { generation } = Json.as<Pick<ScheduleState, "generation">>(argument);
   object.prefetch([specKey, stateKey]);
   const now = object.now();
-  const found = read(object);
+  const found = readSchedule(object);
   if (!found || found.state.generation !== generation || found.state.paused) return null;
   const { spec, state } = found;
   const { catchUp } = spec;
@@ -73,9 +73,9 @@ function due(object: ObjectContext, argument: Json): Json {
 }
 
 /** Records the result of a tick. Results may come late and repeatedly: that of the latest tick stays. */
-function ticked(object: ObjectContext, argument: Json): Json {
+function noteTick(object: ObjectContext, argument: Json): Json {
   const result = Json.as<TickResult>(argument);
-  const found = read(object);
+  const found = readSchedule(object);
   if (!found || (found.state.last && found.state.last.tick >= result.tick)) return null;
   const lastTree = result.outcome === "started" ? result.treeId : found.state.lastTree;
   object.set(stateKey, Json.of({ ...found.state, last: result, lastTree } satisfies ScheduleState));
@@ -86,10 +86,10 @@ function ticked(object: ObjectContext, argument: Json): Json {
  * Pauses a schedule, or resumes it from now. Ticks that were due during the pause are not caught up. Null: there is no
  * schedule.
  */
-function pause(object: ObjectContext, argument: Json): Json {
+function pauseSchedule(object: ObjectContext, argument: Json): Json {
   const { paused } = Json.as<Pick<ScheduleState, "paused">>(argument);
   const now = object.now();
-  const found = read(object);
+  const found = readSchedule(object);
   if (!found || paused === found.state.paused) return Json.of(found);
   const { spec, state } = found;
   const generation = state.generation + 1;
@@ -98,10 +98,10 @@ function pause(object: ObjectContext, argument: Json): Json {
 }
 
 /** Removes a schedule. Returns whether there was one. */
-function remove(object: ObjectContext): Json {
-  const found = read(object);
+function removeSchedule(object: ObjectContext): Json {
+  const found = readSchedule(object);
   if (!found) return false;
-  object.call(listAddress(object), "drop", { name: nameOf(found.spec) });
+  object.call(listAddress(object), "drop", { name: toScheduleName(found.spec) });
   object.clear(specKey);
   object.clear(stateKey);
   return true;
@@ -110,8 +110,8 @@ function remove(object: ObjectContext): Json {
 /** A schedule that starts trees automatically. */
 const scheduleObject: ObjectDefinition = {
   type: "schedule",
-  methods: { set, due, ticked, pause, remove },
-  queries: { get: (object) => Json.of(read(object)) },
+  methods: { set: setSchedule, due, ticked: noteTick, pause: pauseSchedule, remove: removeSchedule },
+  queries: { get: (object) => Json.of(readSchedule(object)) },
 };
 
 /** Schedules, and their list for each tenant. */
@@ -129,7 +129,7 @@ function arm(object: ObjectContext, spec: ScheduleSpec, state: ScheduleState): S
   return armed;
 }
 
-function read(object: ObjectContext): ScheduleReply | null {
+function readSchedule(object: ObjectContext): ScheduleReply | null {
   object.prefetch([specKey, stateKey]);
   const spec = object.get(specKey);
   return spec === null ? null : Json.as({ spec, state: object.get(stateKey) });
@@ -137,7 +137,7 @@ function read(object: ObjectContext): ScheduleReply | null {
 
 const ticksOf = ({ cron, timeZone }: ScheduleSpec): CronTicks => new CronTicks(cron, timeZone);
 
-const nameOf = ({ id, user }: ScheduleSpec): string => scheduleName(id, user);
+const toScheduleName = ({ id, user }: ScheduleSpec): string => scheduleName(id, user);
 
 const listAddress = ({ key }: ObjectContext): ReturnType<typeof scheduleListAddress> =>
   scheduleListAddress(Partition.parse(key).partition);

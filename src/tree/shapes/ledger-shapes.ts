@@ -1,6 +1,15 @@
 import type { LimitMet } from "#kernel";
 import { Shape } from "#base";
-import type { Account, Ask, BudgetAccount, Doubt, Queued, RunAccount, Slot, TreeState } from "#ledger";
+import type {
+  Account,
+  ReservationRequest,
+  BudgetAccount,
+  Doubt,
+  Queued,
+  RunAccount,
+  Slot,
+  TreeState,
+} from "#ledger";
 import {
   attemptId,
   dimension,
@@ -47,7 +56,7 @@ const attempt = object<RunAccount["attempts"][number]>({
   isUnused: optional(Shape.true),
 });
 
-const ask = Shape.open<Ask>({
+const ask = Shape.open<ReservationRequest>({
   inputTokens: number,
   unbounded: optional(Shape.true),
   outputTokens: number,

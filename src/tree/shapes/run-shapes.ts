@@ -6,9 +6,9 @@ import type {
   InboxItem,
   InboxRecord,
   RunRecord,
-  Spoken,
+  SentContent,
   StoredItem,
-  TurnPlace,
+  TurnPosition,
 } from "../state/records.ts";
 import { runAccount } from "./ledger-shapes.ts";
 import {
@@ -39,7 +39,7 @@ import {
 
 const { boolean, count, list, number, object, oneOf, optional, orNull, tagged, text } = Shape;
 
-const words = object<Spoken>({ text: text(), ...spoken });
+const words = object<SentContent>({ text: text(), ...spoken });
 
 type Item<Kind> = Extract<InboxItem, { readonly kind: Kind }>;
 type Said = Extract<InboxItem, { readonly kind: "message" | "steer" | "followUp" }>;
@@ -91,10 +91,10 @@ const inbox = object<InboxRecord>({
   last: number,
 });
 
-export const turnPlace = object<TurnPlace>({
+export const turnPlace = object<TurnPosition>({
   isKept: boolean,
   isNamed: boolean,
-  after: optional(orNull(text<NonNullable<NonNullable<TurnPlace["after"]>>>())),
+  after: optional(orNull(text<NonNullable<NonNullable<TurnPosition["after"]>>>())),
   compaction: optional(object<CompactionOrder>({ instructions: orNull(text()) })),
   isCopy: optional(Shape.true),
 });

@@ -1,6 +1,6 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
-import type { News } from "../protocol.ts";
+import type { InboxBatch } from "../protocol.ts";
 import { inboxOf, keepTold } from "./inbox.ts";
 import type { InboxRecord, RunRecord, StoredItem, TreeRecord } from "./records.ts";
 
@@ -82,7 +82,7 @@ function isCarried(item: StoredItem): boolean {
 }
 
 /** Whether a run may start something, must yield first, or has no slot. */
-export function standingOf({ phase, held }: Slot): News["standing"] {
+export function standingOf({ phase, held }: Slot): InboxBatch["standing"] {
   if (phase === "yielding" || phase === "parked") return phase;
   return held ? "parked" : "running";
 }

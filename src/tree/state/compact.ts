@@ -12,7 +12,7 @@ export function omitDefaults(value: JsonObject, defaults: JsonObject): JsonObjec
   for (const name of Object.keys(value)) {
     const field = value[name];
     const byDefault = defaults[name];
-    if (field === undefined || isSame(field, byDefault)) continue;
+    if (field === undefined || isEqualRow(field, byDefault)) continue;
     if (!isJsonObject(field) || !isJsonObject(byDefault)) {
       kept[name] = field;
       continue;
@@ -34,7 +34,7 @@ export function addDefaults(value: JsonObject, defaults: JsonObject): JsonObject
 }
 
 /** Whether two values are equal, or lists of equal values. Objects are compared field by field elsewhere. */
-function isSame(one: Json, other: Json | undefined): boolean {
+function isEqualRow(one: Json, other: Json | undefined): boolean {
   if (!Array.isArray(one) || !Array.isArray(other)) return one === other;
   return one.length === other.length && one.every((item, index) => item === other[index]);
 }

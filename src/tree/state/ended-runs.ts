@@ -1,6 +1,6 @@
 import { eraseError, Json, type ObjectContext, RunId, type RunResult } from "#kernel";
 import { closeContent } from "./content.ts";
-import { endedKey, type EndedRecord, type TreeHost, type TreeRecord } from "./records.ts";
+import { endedKey, type EndedRecord, type TreeDeps, type TreeRecord } from "./records.ts";
 import { readEnded, writeEnded } from "./stored-run.ts";
 import { finishedKey } from "./tree-record.ts";
 import type { TreeWork } from "./tree-work.ts";
@@ -12,7 +12,7 @@ type Words = Pick<RunResult, "output" | "error">;
 export const contentKey = (run: RunId): string => `content/${run}`;
 
 /** Records an ended run. Erasable content is stored separately. */
-export function bury(work: TreeWork, id: RunId, ended: EndedRecord): void {
+export function recordEnded(work: TreeWork, id: RunId, ended: EndedRecord): void {
   if (ended.retention === "permanent") return writeEnded(work.object, id, ended);
   const { output, error } = ended.result;
   work.object.set(contentKey(id), Json.of({ output, error } satisfies Words));
@@ -25,7 +25,7 @@ function withoutWords({ error, ...result }: RunResult): RunResult {
 }
 
 /** Returns the result of an ended run. Null while it lives. */
-export function remains(object: ObjectContext, run: RunId): RunResult | null {
+export function readEndedResult(object: ObjectContext, run: RunId): RunResult | null {
   const ended = endedOf(object, run);
   if (!ended?.result.erased) return ended?.result ?? null;
   const words = Json.as<Words | null>(object.get(contentKey(run)));
@@ -42,18 +42,18 @@ export const runsPerPage = 256;
  */
 const maxFoldedCharacters = 2_000;
 
-const pageKey = (run: RunId): string => `ended/page/${Math.floor(RunId.number(run) / runsPerPage)}`;
+const endedPageKey = (run: RunId): string => `ended/page/${Math.floor(RunId.number(run) / runsPerPage)}`;
 
 /** Returns the names to read for the records of ended runs. */
 export const endedKeys = (runs: readonly RunId[]): readonly string[] => [
-  ...new Set(runs.flatMap((run) => [endedKey(run), pageKey(run)])),
+  ...new Set(runs.flatMap((run) => [endedKey(run), endedPageKey(run)])),
 ];
 
 /** Returns the record of an ended run. Null if it is alive, or never existed. */
 export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
   object.prefetch(endedKeys([run]));
   const own = readEnded(object, run);
-  const page = Json.as<readonly EndedRecord[]>(object.get(pageKey(run)) ?? []);
+  const page = Json.as<readonly EndedRecord[]>(object.get(endedPageKey(run)) ?? []);
   return own ?? page.find(({ result }) => result.runId === run) ?? null;
 }
 
@@ -63,14 +63,14 @@ export function foldEnded(object: ObjectContext, runs: readonly RunId[]): void {
   if (first === undefined) return;
   const records = runs.flatMap((run) => endedOf(object, run) ?? []);
   const folded = records.filter((record) => JSON.stringify(record).length <= maxFoldedCharacters);
-  object.set(pageKey(first), Json.of(folded));
+  object.set(endedPageKey(first), Json.of(folded));
   for (const { result } of folded) object.clear(endedKey(result.runId));
 }
 
 /** Time after its end for which a tree keeps its own copies, so that waiting callers can read the result. */
 const maxOwnCopiesMs = 30_000;
 
-export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeHost, "eraseAfterMs">): number =>
+export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeDeps, "eraseAfterMs">): number =>
   Math.min(eraseAfterMs, maxOwnCopiesMs);
 
 /** Schedules the erasure of an ended tree's own copies. After it, the tree is finished. */

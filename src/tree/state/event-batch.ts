@@ -4,7 +4,7 @@ import { listRun, type RunRecords } from "./listed-run.ts";
 import type { EndedRecord, EventBatch, RunRecord, TreeRecord } from "./records.ts";
 
 /** The records that a call of a tree has loaded. */
-export interface AtHand {
+export interface BatchContent {
   /** Returns the record of a run, as stored and as it is now. Undefined: not loaded. */
   record(run: RunId): { readonly stored: RunRecord | null; readonly now: RunRecord | null } | undefined;
   /** Returns the slot of a run. Undefined: not loaded. */
@@ -23,7 +23,7 @@ const maxEvents = 32;
 export function batchAtHand(
   tree: TreeRecord,
   events: readonly NumberedEvent[],
-  atHand: AtHand,
+  atHand: BatchContent,
 ): EventBatch | null {
   if (events.length > maxEvents || events.some((event) => "approvalId" in event)) return null;
   const found = new Map<RunId, RunRecords>();
@@ -47,7 +47,7 @@ export function batchAtHand(
 }
 
 /** Returns the records of a run. Null: not loaded. */
-function recordsOf(run: RunId, atHand: AtHand): RunRecords | null {
+function recordsOf(run: RunId, atHand: BatchContent): RunRecords | null {
   const record = atHand.record(run);
   if (record?.now) {
     const slot = atHand.slot(run);

@@ -1,6 +1,6 @@
 import type { NumberedEvent, SendOptions } from "#kernel";
 import type { ProjectorOrder } from "../orders.ts";
-import { batchAtHand, type AtHand } from "./event-batch.ts";
+import { batchAtHand, type BatchContent } from "./event-batch.ts";
 import type { TreeRecord } from "./records.ts";
 
 /** Minimum delay between two projections: at most 20 writes to the store per second and tree. */
@@ -13,7 +13,7 @@ const projectionDelayMs = 50;
 const maxUnconfirmedBatches = 16;
 
 /** An order to the projector, and the tree's record of it. */
-interface HandedOut {
+interface HandOutResult {
   readonly order: ProjectorOrder;
   readonly when?: SendOptions;
   readonly projection: TreeRecord["projection"];
@@ -27,8 +27,8 @@ interface HandedOut {
 export function handOut(
   tree: TreeRecord,
   appended: readonly NumberedEvent[],
-  atHand: AtHand,
-): HandedOut | null {
+  atHand: BatchContent,
+): HandOutResult | null {
   const { clock: now, seq, projection } = tree;
   const { upTo, asked, at = now, batches = 0 } = projection;
   if (asked || seq <= upTo) return null;

@@ -27,7 +27,7 @@ export function inboxOf(
   push(item: StoredItem): InboxRecord;
   take(): { readonly items: readonly StoredItem[]; readonly inbox: InboxRecord };
 } {
-  const key = (page: number): string => pageKey(run, page);
+  const key = (page: number): string => inboxPageKey(run, page);
   const read = (page: number): readonly StoredItem[] => Json.as(object.get(key(page)) ?? []);
 
   return {
@@ -35,9 +35,9 @@ export function inboxOf(
       const hasPages = inbox.first <= inbox.last;
       const { items, characters } = inbox;
       if (!hasPages && hasRoom(items, characters))
-        return { ...inbox, items: [...items, item], characters: characters + lengthOf(item) };
+        return { ...inbox, items: [...items, item], characters: characters + getJsonLength(item) };
       const newest = hasPages ? read(inbox.last) : [];
-      const page = hasPages && hasRoom(newest, lengthOf(newest)) ? inbox.last : inbox.last + 1;
+      const page = hasPages && hasRoom(newest, getJsonLength(newest)) ? inbox.last : inbox.last + 1;
       object.set(key(page), Json.of(page === inbox.last ? [...newest, item] : [item]));
       return { ...inbox, last: page };
     },
@@ -50,7 +50,7 @@ export function inboxOf(
       const next = hasPages ? read(inbox.first) : [];
       if (hasPages) object.clear(key(inbox.first));
       const first = hasPages ? inbox.first + 1 : inbox.first;
-      const rest = { ...inbox, items: next, characters: hasPages ? lengthOf(next) : 0, first };
+      const rest = { ...inbox, items: next, characters: hasPages ? getJsonLength(next) : 0, first };
       const taken = inbox.taken + items.length;
       return { items, inbox: { ...rest, taken, told: 0, woken: next.length > 0 } };
     },
@@ -94,13 +94,13 @@ export function dropTold(object: ObjectContext, run: RunId, inbox: InboxRecord, 
 /** Loads every page of an inbox in one round trip. */
 export function prefetchInbox(object: ObjectContext, run: RunId, { first, last }: InboxRecord): void {
   if (first > last) return;
-  object.prefetch(Array.from({ length: last - first + 1 }, (_, index) => pageKey(run, first + index)));
+  object.prefetch(Array.from({ length: last - first + 1 }, (_, index) => inboxPageKey(run, first + index)));
 }
 
-const pageKey = (run: RunId, page: number): string => `inbox/${run}/${page}`;
+const inboxPageKey = (run: RunId, page: number): string => `inbox/${run}/${page}`;
 
 function hasRoom(items: readonly StoredItem[], characters: number): boolean {
   return items.length === 0 || (items.length < itemsPerPage && characters < charactersPerPage);
 }
 
-const lengthOf = (value: unknown): number => JSON.stringify(value).length;
+const getJsonLength = (value: unknown): number => JSON.stringify(value).length;

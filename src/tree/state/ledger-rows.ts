@@ -22,7 +22,7 @@ import { readSlot, slotKey, writeSlot } from "./stored-run.ts";
 
 const waitsKey = (run: RunId): string => `waits/${run}`;
 
-const pageKey = (name: string): string => `line/${name}`;
+const linePageKey = (name: string): string => `line/${name}`;
 
 type Rows = Pick<LedgerState, "slots" | "waits" | "pages">;
 
@@ -46,7 +46,7 @@ export class LedgerRows {
     this.#object = object;
     this.slots = new StoredRows(object, slotKey, { read: readSlot, write: writeSlot });
     this.#waits = new StoredRows(object, waitsKey);
-    this.#pages = new StoredRows(object, pageKey);
+    this.#pages = new StoredRows(object, linePageKey);
     this.#stored = new LiveRuns(object, tree);
     this.#source = {
       slot: (run) => this.slots.get(run) ?? undefined,
@@ -112,10 +112,11 @@ export class LedgerRows {
   commit(agentOf: (run: RunId) => AgentId | undefined): void {
     const changes: LiveChange[] = [];
     for (const { id: run, stored, now } of this.slots.changes()) {
-      const isListed = stored && now && stored.parent === now.parent && holding(stored) === holding(now);
+      const isListed =
+        stored && now && stored.parent === now.parent && getHeldPriority(stored) === getHeldPriority(now);
       if (isListed) continue;
       const { parent = null } = now ?? {};
-      changes.push({ run, now: now && { parent, agentId: agentOf(run), priority: holding(now) } });
+      changes.push({ run, now: now && { parent, agentId: agentOf(run), priority: getHeldPriority(now) } });
     }
     this.#stored.commit(changes);
     this.slots.commit();
@@ -131,7 +132,7 @@ export class LedgerRows {
   #holders(): readonly Holder[] {
     return this.#stored.all().flatMap(({ run, priority: listed }) => {
       const read = this.slots.isRead(run) ? this.slots.get(run) : undefined;
-      const priority = read === undefined ? listed : read && holding(read);
+      const priority = read === undefined ? listed : read && getHeldPriority(read);
       return priority === null ? [] : [{ run, priority, order: RunId.number(run) }];
     });
   }
@@ -146,7 +147,7 @@ export class LedgerRows {
   }
 }
 
-const holding = (slot: Slot): Priority | null => (Ledger.holds(slot) ? slot.priority : null);
+const getHeldPriority = (slot: Slot): Priority | null => (Ledger.holds(slot) ? slot.priority : null);
 
 /** Applies changed rows. An empty list is stored as absent. */
 function change<Id extends string, Row extends object>(

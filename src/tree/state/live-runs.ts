@@ -14,10 +14,10 @@ const indexKey = "live";
 
 const pageKey = (page: number): string => `live/${page}`;
 
-const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
+const getLivePage = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
 /** Returns the key of the page that lists a live run. */
-export const livePageKey = (run: RunId): string => pageKey(pageOf(run));
+export const livePageKey = (run: RunId): string => pageKey(getLivePage(run));
 
 /** Returns the keys that a call reads first if it looks for the children of a run, or ends it. */
 export const liveKeys = (run: RunId): readonly string[] => [indexKey, livePageKey(run)];
@@ -88,7 +88,7 @@ export class LiveRuns {
   /** Writes the changes. */
   commit(changes: readonly LiveChange[]): void {
     if (changes.length === 0) return;
-    const byPage = Map.groupBy(changes, ({ run }) => pageOf(run));
+    const byPage = Map.groupBy(changes, ({ run }) => getLivePage(run));
     this.#object.prefetch([...byPage.keys()].map(pageKey));
     for (const [page, changed] of byPage) this.#change(page, changed);
   }

@@ -63,7 +63,7 @@ export interface CompactionOrder {
 }
 
 /** The position of a run's turn in a conversation: of the root, or of a copy that only reads it. */
-export interface TurnPlace {
+export interface TurnPosition {
   /** Whether its messages are written. If not, they are only read. */
   readonly isKept: boolean;
   /** Whether the caller has named the conversation. If not, there are no earlier messages. */
@@ -98,7 +98,7 @@ export interface TreeInfo {
   /** The conversation whose turn it has or waits for. Null: a conversation of its own. */
   readonly session: ObjectAddress | null;
   /** Its root's position in a stored conversation. Null: none. */
-  readonly turn: TurnPlace | null;
+  readonly turn: TurnPosition | null;
   /** The name that lists show. Absent: none. */
   readonly name?: string;
 }
@@ -152,7 +152,7 @@ export interface TreeRecord extends TreeInfo {
 }
 
 /** The body of a message between runs. */
-export interface Spoken {
+export interface SentContent {
   readonly text: string;
   readonly data?: Json | undefined;
   readonly files?: readonly FileBlock[] | undefined;
@@ -167,11 +167,11 @@ export type InboxItem =
   | ({
       readonly kind: "reply";
       readonly ask: MessageId;
-    } & Spoken)
+    } & SentContent)
   | { readonly kind: "ended"; readonly run: RunId; readonly result: RunResult }
-  | { readonly kind: "childPaused"; readonly run: RunId; readonly said?: Spoken | undefined }
+  | { readonly kind: "childPaused"; readonly run: RunId; readonly said?: SentContent | undefined }
   | { readonly kind: "childResumed"; readonly run: RunId }
-  | ({ readonly kind: "signal"; readonly name: string; readonly data: Json } & Pick<Spoken, "labels">)
+  | ({ readonly kind: "signal"; readonly name: string; readonly data: Json } & Pick<SentContent, "labels">)
   | {
       readonly kind: "approval";
       readonly approval: ApprovalId;
@@ -222,7 +222,7 @@ export interface Terms {
 export type AgentsRecord = Readonly<Record<string, Terms>>;
 
 /** The dependencies of tree objects on a worker. */
-export interface TreeHost {
+export interface TreeDeps {
   /** The agents that can be spawned here. */
   readonly agents: AgentsRecord;
   /** Returns the configuration that a run of an agent is launched with. */
@@ -255,7 +255,7 @@ export interface RunRecord {
   readonly account: RunAccount;
   readonly inbox: InboxRecord;
   /** The last text of its model when it waited or yielded. Absent: none. */
-  readonly said?: Spoken | undefined;
+  readonly said?: SentContent | undefined;
   /** Number of the last booked report. A replayed run repeats its reports. */
   readonly reported: number;
   readonly crashes: number;
@@ -270,7 +270,7 @@ export interface RunRecord {
   /** Rules of its ancestors: calls that are forbidden or require approval. */
   readonly rules: readonly PermissionRule[];
   /** Its position in the conversation of its root, if it is a copy that reads it. Absent: none. */
-  readonly turn?: TurnPlace | undefined;
+  readonly turn?: TurnPosition | undefined;
   /** Open approval requests. */
   readonly asking: readonly ApprovalId[];
   /** Tools that were approved for the rest of the run. */
@@ -394,7 +394,7 @@ export interface CarriedTurn {
 }
 
 /** The state that a run carries into a fresh execution, in addition to its own state. */
-export interface Carried {
+export interface CarriedState {
   readonly labels: Labels;
   /** Tasks of children that the run has spawned and not asked yet. */
   readonly tasks: readonly Task[];
@@ -421,7 +421,7 @@ export type Question = Pick<
 > & { readonly callId?: string | undefined };
 
 /** A decision by a person, a program or the timeout. */
-export interface Settling extends Omit<ApprovalDecision, "at"> {
+export interface SettleArgument extends Omit<ApprovalDecision, "at"> {
   readonly approval: ApprovalId;
   /** Id of the operation. A repeated operation counts once. */
   readonly operationId: string;

@@ -29,24 +29,25 @@ const bucketOf = (text: string): number => Number.parseInt(fingerprint(text).sli
 /** Returns the key of the value that records a name. */
 export const seenKey = (name: SeenName): string => bucketKey(bucketOf(JSON.stringify(name)));
 
-const read = (object: ObjectContext, bucket: number): Bucket => Json.as(object.get(bucketKey(bucket)) ?? {});
+const readBucket = (object: ObjectContext, bucket: number): Bucket =>
+  Json.as(object.get(bucketKey(bucket)) ?? {});
 
 /** Returns the run that has it, or true. Null if it has not come yet. */
-export function seen({ object }: TreeWork, name: SeenName): RunId | true | null {
+export function findSeen({ object }: TreeWork, name: SeenName): RunId | true | null {
   const text = JSON.stringify(name);
-  return read(object, bucketOf(text))[text] ?? null;
+  return readBucket(object, bucketOf(text))[text] ?? null;
 }
 
 /** Records that it came, and the run that has it, if any. */
 export function remember(work: TreeWork, name: SeenName, run: RunId | true): void {
   const text = JSON.stringify(name);
   const bucket = bucketOf(text);
-  work.object.set(bucketKey(bucket), Json.of({ ...read(work.object, bucket), [text]: run }));
+  work.object.set(bucketKey(bucket), Json.of({ ...readBucket(work.object, bucket), [text]: run }));
 }
 
 /** Whether it comes for the first time. If so, records it. */
 export function isFirst(work: TreeWork, name: SeenName): boolean {
-  if (seen(work, name) !== null) return false;
+  if (findSeen(work, name) !== null) return false;
   remember(work, name, true);
   return true;
 }

@@ -58,16 +58,16 @@ export function fitEvent(event: NumberedEvent): NumberedEvent {
   const error = "error" in event && event.error ? { error: { ...event.error } } : {};
   if (error.error) {
     const { code, message = "" } = error.error;
-    return fitEvent(Object.assign({}, event, { error: { code, message: cut(message) } }));
+    return fitEvent(Object.assign({}, event, { error: { code, message: cutText(message) } }));
   }
   const fields = Object.entries(event).map(([name, value]) => [
     name,
-    typeof value === "string" ? cut(value) : value,
+    typeof value === "string" ? cutText(value) : value,
   ]);
   return Object.assign({}, event, Object.fromEntries(fields));
 }
 
-function cut(text: string): string {
+function cutText(text: string): string {
   const rest = text.length - maxTextCharacters;
   return rest <= 0 ? text : `${text.slice(0, maxTextCharacters)} [${rest} more characters left out]`;
 }

@@ -97,7 +97,7 @@ type RunBasis = Pick<RunRecord, "agentId" | "hiredAt"> & {
 
 /** Reads the record of a live run. Null if absent. */
 export const readRun = (object: ObjectContext, run: RunId): RunRecord | null =>
-  read(object, runKey(run), (stored) => decodeRun(run, stored));
+  readRow(object, runKey(run), (stored) => decodeRun(run, stored));
 
 /** Writes the record of a live run. */
 export const writeRun = (object: ObjectContext, run: RunId, record: RunRecord): void =>
@@ -105,7 +105,7 @@ export const writeRun = (object: ObjectContext, run: RunId, record: RunRecord): 
 
 /** Reads the slot of a live run. Null if absent. */
 export const readSlot = (object: ObjectContext, run: RunId): Slot | null =>
-  read(object, slotKey(run), (stored) => decodeSlot(run, stored));
+  readRow(object, slotKey(run), (stored) => decodeSlot(run, stored));
 
 /** Writes the slot of a live run. */
 export const writeSlot = (object: ObjectContext, run: RunId, slot: Slot): void =>
@@ -113,14 +113,14 @@ export const writeSlot = (object: ObjectContext, run: RunId, slot: Slot): void =
 
 /** Reads the record of an ended run that has a separate value. Null if absent. */
 export const readEnded = (object: ObjectContext, run: RunId): EndedRecord | null =>
-  read(object, endedKey(run), (stored) => decodeEnded(run, stored));
+  readRow(object, endedKey(run), (stored) => decodeEnded(run, stored));
 
 /** Writes the record of an ended run. */
 export const writeEnded = (object: ObjectContext, run: RunId, ended: EndedRecord): void =>
   object.set(endedKey(run), object.keepsReferences ? Json.of(ended) : encodeEnded(run, ended));
 
 /** Reads a value. Values that stay in this process have all of their fields. */
-function read<Row>(object: ObjectContext, name: string, decode: (stored: Json) => Row | null): Row | null {
+function readRow<Row>(object: ObjectContext, name: string, decode: (stored: Json) => Row | null): Row | null {
   const stored = object.get(name);
   return object.keepsReferences ? Json.as(stored) : decode(stored);
 }

@@ -25,10 +25,10 @@ const charactersPerTake = 32_768;
 const removedPerCall = 1_000;
 
 const topicKey = (topic: TopicId): string => `topic/${topic}`;
-const pageKey = (page: number, topic: TopicId): string => `subscriptions/${page}/${topic}`;
+const subscriptionPageKey = (page: number, topic: TopicId): string => `subscriptions/${page}/${topic}`;
 const messageKey = (number: number, topic: TopicId): string => `told/${number}/${topic}`;
 
-const pageOf = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
+const getSubscriptionPage = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
 /** A subscription: the number of its run, its name, and its first unread message. Null: none unread. */
 type Entry = readonly [run: number, subscription: string, unread: number | null];
@@ -60,7 +60,7 @@ export class Topic {
     this.#object = object;
     this.#id = id;
     const stored = Json.as<TopicRecord | SubscriptionList | null>(object.get(topicKey(id)));
-    if (isList(stored)) this.#upgrade(stored);
+    if (isSubscriptionList(stored)) this.#upgrade(stored);
     else if (stored) this.#record = this.#stored = stored;
   }
 
@@ -70,7 +70,7 @@ export class Topic {
 
   /** Begins a subscription to messages from now on. */
   subscribe({ run, subscription }: Subscription): void {
-    const page = pageOf(run);
+    const page = getSubscriptionPage(run);
     const entries = this.#page(page);
     if (entries.some(([, name]) => name === subscription)) return;
     this.#setPage(page, [...entries, [RunId.number(run), subscription, null]]);
@@ -78,7 +78,7 @@ export class Topic {
 
   /** Ends a subscription. Messages that only this one has not taken are removed. */
   unsubscribe({ run, subscription }: Subscription): void {
-    const page = pageOf(run);
+    const page = getSubscriptionPage(run);
     const entries = this.#page(page);
     const entry = entries.find(([, name]) => name === subscription);
     if (entry) this.#remove(page, [entry]);
@@ -87,12 +87,12 @@ export class Topic {
   /** Ends all subscriptions of a run. */
   unsubscribeAll(run: RunId): void {
     const entries = this.#entriesOf(run);
-    if (entries.length > 0) this.#remove(pageOf(run), entries);
+    if (entries.length > 0) this.#remove(getSubscriptionPage(run), entries);
   }
 
   /** Returns the runs that have subscriptions on the page of this one, without this one. */
   neighbours(run: RunId): readonly RunId[] {
-    const numbers = new Set(this.#page(pageOf(run)).map(([number]) => number));
+    const numbers = new Set(this.#page(getSubscriptionPage(run)).map(([number]) => number));
     numbers.delete(RunId.number(run));
     return [...numbers].map((number) => RunId.of(RunId.tree(run), number));
   }
@@ -104,7 +104,7 @@ export class Topic {
   idle(member: RunId): readonly RunId[] {
     const { pages } = this.#record;
     this.#object.prefetch(
-      pages.filter((page) => !this.#pages.has(page)).map((page) => pageKey(page, this.#id)),
+      pages.filter((page) => !this.#pages.has(page)).map((page) => subscriptionPageKey(page, this.#id)),
     );
     const entries = pages.flatMap((page) => this.#page(page));
     const behind = new Set(entries.flatMap(([number, , unread]) => (unread === null ? [] : [number])));
@@ -141,7 +141,7 @@ export class Topic {
   /** Takes unread messages of a run, as many as there is room for and at least one. */
   take(run: RunId, room: Room): { readonly items: readonly InboxItem[]; readonly hasMore: boolean } {
     const items: InboxItem[] = [];
-    const page = pageOf(run);
+    const page = getSubscriptionPage(run);
     for (const entry of this.#entriesOf(run)) {
       const [number, subscription, first] = entry;
       if (first === null) continue;
@@ -164,8 +164,8 @@ export class Topic {
   write(): void {
     for (const page of this.#changed) {
       const entries = this.#page(page);
-      if (entries.length > 0) this.#object.set(pageKey(page, this.#id), Json.of(entries));
-      else this.#object.clear(pageKey(page, this.#id));
+      if (entries.length > 0) this.#object.set(subscriptionPageKey(page, this.#id), Json.of(entries));
+      else this.#object.clear(subscriptionPageKey(page, this.#id));
     }
     this.#changed.clear();
     this.#removeTaken();
@@ -177,7 +177,9 @@ export class Topic {
   }
 
   #upgrade(list: SubscriptionList): void {
-    this.#object.prefetch([...new Set(list.map(({ run }) => pageKey(pageOf(run), this.#id)))]);
+    this.#object.prefetch([
+      ...new Set(list.map(({ run }) => subscriptionPageKey(getSubscriptionPage(run), this.#id))),
+    ]);
     for (const subscription of list) this.subscribe(subscription);
   }
 
@@ -229,13 +231,13 @@ export class Topic {
   }
 
   #entriesOf(run: RunId): readonly Entry[] {
-    return this.#page(pageOf(run)).filter(([number]) => number === RunId.number(run));
+    return this.#page(getSubscriptionPage(run)).filter(([number]) => number === RunId.number(run));
   }
 
   #page(page: number): readonly Entry[] {
     const known = this.#pages.get(page);
     if (known) return known;
-    const entries = Json.as<readonly Entry[]>(this.#object.get(pageKey(page, this.#id)) ?? []);
+    const entries = Json.as<readonly Entry[]>(this.#object.get(subscriptionPageKey(page, this.#id)) ?? []);
     this.#pages.set(page, entries);
     return entries;
   }
@@ -250,7 +252,7 @@ export class Topic {
   }
 }
 
-const isList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
+const isSubscriptionList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
   Array.isArray(stored);
 
 /** The room that is left in the reply to a run. */
@@ -313,11 +315,13 @@ export function forgetTopics(object: ObjectContext): void {
 
 /** Prefetches a topic and the page of a run in it. */
 export function prefetchTopic(object: ObjectContext, run: RunId, topic: TopicId): void {
-  object.prefetch([topicKey(topic), pageKey(pageOf(run), topic)]);
+  object.prefetch([topicKey(topic), subscriptionPageKey(getSubscriptionPage(run), topic)]);
 }
 
 function prefetchTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
   const topics = new Set(stored.flatMap((item) => (item.kind === "unread" ? [item.topic] : [])));
   if (topics.size === 0) return;
-  object.prefetch([...topics].flatMap((topic) => [topicKey(topic), pageKey(pageOf(run), topic)]));
+  object.prefetch(
+    [...topics].flatMap((topic) => [topicKey(topic), subscriptionPageKey(getSubscriptionPage(run), topic)]),
+  );
 }

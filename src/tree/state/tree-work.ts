@@ -28,7 +28,7 @@ import {
 import {
   Ledger,
   noRows,
-  type Decided,
+  type DecisionResult,
   type Doubt,
   type LedgerEffect,
   type LedgerState,
@@ -38,7 +38,7 @@ import { addItem } from "./add-item.ts";
 import { LedgerRows } from "./ledger-rows.ts";
 import { protocolNumber } from "../protocol-number.ts";
 import type { ProjectorOrder } from "../orders.ts";
-import { doubtKey, type RunRecord, type StoredItem, type TreeHost, type TreeRecord } from "./records.ts";
+import { doubtKey, type RunRecord, type StoredItem, type TreeDeps, type TreeRecord } from "./records.ts";
 import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
 import { fitEvent } from "./size.ts";
@@ -62,7 +62,7 @@ export interface Occasion {
  */
 export class TreeWork {
   readonly object: ObjectContext;
-  readonly host: TreeHost;
+  readonly host: TreeDeps;
   #tree: TreeRecord;
   /** Null: the tree is not stored yet. */
   readonly #storedTree: TreeRecord | null;
@@ -77,7 +77,7 @@ export class TreeWork {
   /** The run that gets its events with the reply of this call. Null: none. */
   #taken: RunId | null = null;
 
-  private constructor(object: ObjectContext, host: TreeHost, tree: TreeRecord, stored: TreeRecord | null) {
+  private constructor(object: ObjectContext, host: TreeDeps, tree: TreeRecord, stored: TreeRecord | null) {
     this.object = object;
     this.host = host;
     this.#tree = tree;
@@ -91,7 +91,7 @@ export class TreeWork {
   /** Creates the work on a tree that does not exist yet. */
   static fresh(
     object: ObjectContext,
-    host: TreeHost,
+    host: TreeDeps,
     tree: TreeRecord,
     slots: LedgerState["slots"],
   ): TreeWork {
@@ -106,7 +106,7 @@ export class TreeWork {
    */
   static on(
     object: ObjectContext,
-    host: TreeHost,
+    host: TreeDeps,
     { run }: Occasion,
     names: readonly string[] = [],
   ): TreeWork | null {
@@ -218,7 +218,7 @@ export class TreeWork {
   }
 
   /** Lets the ledger decide about a run, with the accounts of its path loaded. Keeps the effects of the decision. */
-  decide<Decision>(run: RunId, decision: (state: LedgerState) => Decided<Decision>): Decision {
+  decide<Decision>(run: RunId, decision: (state: LedgerState) => DecisionResult<Decision>): Decision {
     const path = this.path(run);
     this.load(path);
     return this.#apply(path, {}, decision);
@@ -227,7 +227,7 @@ export class TreeWork {
   /** Lets the ledger decide about an attempt in doubt. Null if there is no such doubt. */
   decideDoubt<Decision>(
     attempt: AttemptId,
-    decision: (state: LedgerState) => Decided<Decision>,
+    decision: (state: LedgerState) => DecisionResult<Decision>,
   ): Decision | null {
     const known = this.#doubts?.get(attempt);
     const doubt = known ?? Json.as<Doubt | null>(this.object.get(doubtKey(attempt)));
@@ -264,7 +264,7 @@ export class TreeWork {
   #apply<Decision>(
     path: readonly RunId[],
     doubts: LedgerState["doubts"],
-    decision: (state: LedgerState) => Decided<Decision>,
+    decision: (state: LedgerState) => DecisionResult<Decision>,
   ): Decision {
     const accounts = noRows<RunId, RunRecord["account"]>();
     for (const id of path) {

@@ -53,7 +53,7 @@ function listTenant(object: ObjectContext, isListed: boolean): void {
   if (object.key !== all.key) object.call(all, "noteTenant", Json.of({ tenant: object.key, isListed }));
 }
 
-const isSame =
+const isSameSwitch =
   ({ kind, name }: SwitchName) =>
   (other: SwitchName): boolean =>
     other.kind === kind && other.name === name;
@@ -66,29 +66,30 @@ function releaseSome(object: ObjectContext, lifted: SwitchName): void {
   for (const name of some) {
     const run = Json.as<HeldArgument | null>(object.get(name));
     object.clear(name);
-    if (run) release(object, run);
+    if (run) releaseRun(object, run);
   }
   if (names.length > some.length)
     object.send({ type: switchesType, key: object.key }, "releaseMore", Json.of(lifted));
 }
 
-function release(object: ObjectContext, { tree, run, kind, name }: HeldArgument): void {
+function releaseRun(object: ObjectContext, { tree, run, kind, name }: HeldArgument): void {
   const argument = { run, kind, name, object: object.key, at: object.now() };
   object.send({ type: "tree", key: tree }, "releaseDisabled", Json.of(argument));
 }
 
 /** Records a run that its tree holds. Releases it if the switch was lifted since. */
-function held(object: ObjectContext, argument: Json): Json {
+function noteHeld(object: ObjectContext, argument: Json): Json {
   const run = Json.as<HeldArgument>(argument);
-  if (readAll(object).some(isSame(run))) object.set(`${heldPrefix(run)}${run.tree}/${run.run}`, Json.of(run));
-  else release(object, run);
+  if (readAll(object).some(isSameSwitch(run)))
+    object.set(`${heldPrefix(run)}${run.tree}/${run.run}`, Json.of(run));
+  else releaseRun(object, run);
   return null;
 }
 
 /** Continues releasing runs, unless the switch is set again. */
 function releaseMore(object: ObjectContext, argument: Json): Json {
   const lifted = Json.as<SwitchName>(argument);
-  if (!readAll(object).some(isSame(lifted))) releaseSome(object, lifted);
+  if (!readAll(object).some(isSameSwitch(lifted))) releaseSome(object, lifted);
   return null;
 }
 
@@ -105,7 +106,7 @@ function switchNote({ kind, name, isDisabled, ...change }: SetSwitchArgument, at
   };
 }
 
-function read(object: ObjectContext): Json {
+function readSwitches(object: ObjectContext): Json {
   object.prefetch([setKey, tenantsKey]);
   const reply: SwitchesReply = { switches: readAll(object), tenants: readTenants(object) };
   return Json.of(reply);
@@ -118,7 +119,7 @@ export function switchesObject({ projects }: { readonly projects: boolean }): Ob
     const change = Json.as<SetSwitchArgument>(argument);
     const { kind, name, isDisabled, reason, by } = change;
     const before = readAll(object);
-    const others = before.filter((record) => !isSame(change)(record));
+    const others = before.filter((record) => !isSameSwitch(change)(record));
     if (!isDisabled && others.length === before.length) return false;
     const at = object.now();
     const after = isDisabled ? [...others, { kind, name, reason, by, at }] : others;
@@ -131,5 +132,9 @@ export function switchesObject({ projects }: { readonly projects: boolean }): Ob
     }
     return true;
   };
-  return { type: switchesType, methods: { set, held, releaseMore, noteTenant }, queries: { read } };
+  return {
+    type: switchesType,
+    methods: { set, held: noteHeld, releaseMore, noteTenant },
+    queries: { read: readSwitches },
+  };
 }

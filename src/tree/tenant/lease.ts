@@ -1,5 +1,5 @@
 import { Json, type ObjectAddress } from "#kernel";
-import { Ledger, type Amounts, type Drawn, type LedgerEffect } from "#ledger";
+import { Ledger, type Amounts, type DrawResult, type LedgerEffect } from "#ledger";
 import { tenantAddress, type DrawArgument, type ReturnArgument } from "./tenant-protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
@@ -22,14 +22,18 @@ const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<DrawArgument, "tre
  * Borrows the amount that a call of this tree needs. `short`: other trees hold it, and are asked to return their unused
  * part.
  */
-export function drawLease(work: TreeWork, need: Amounts, { mayWait }: Pick<DrawArgument, "mayWait">): Drawn {
+export function drawLease(
+  work: TreeWork,
+  need: Amounts,
+  { mayWait }: Pick<DrawArgument, "mayWait">,
+): DrawResult {
   const tenant = tenantOf(work);
   const block = work.tree.ledger.block ?? Ledger.noLease;
   if (!tenant) return { ...block, adds: false };
   const { tokens, costMicros } = need;
   const renews = work.now >= block.until;
   const argument: DrawArgument = { ...whoseOf(work), tokens, costMicros, used: block.used, renews, mayWait };
-  const drawn = Json.as<Drawn>(work.object.call(tenant, "draw", Json.of(argument)));
+  const drawn = Json.as<DrawResult>(work.object.call(tenant, "draw", Json.of(argument)));
   if (drawn === "short") work.decide(work.root, Ledger.giveBack);
   return drawn;
 }

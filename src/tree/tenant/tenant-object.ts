@@ -46,17 +46,17 @@ const loanKey = (tree: TreeId): string => `loan/${tree}`;
 
 const holderKey = (index: number): string => `holder/${index}`;
 
-type Whose = Pick<DrawArgument, "tree" | "user">;
+type LoanOwner = Pick<DrawArgument, "tree" | "user">;
 
 /** One call about a tree of a tenant: the values it reads and changes. */
 class TenantWork {
   readonly #object: ObjectContext;
-  readonly #whose: Whose;
+  readonly #whose: LoanOwner;
   readonly #users: readonly (UserId | null)[];
   readonly #loan: StoredLoan | null;
   readonly state: TenantState;
 
-  constructor(object: ObjectContext, whose: Whose) {
+  constructor(object: ObjectContext, whose: LoanOwner) {
     this.#object = object;
     this.#whose = whose;
     const users = whose.user === null ? [null] : [null, whose.user];
@@ -130,7 +130,7 @@ class TenantWork {
 }
 
 /** Lends to a tree from the budgets of its tenant and its user. */
-function draw(object: ObjectContext, argument: Json): Json {
+function requestQuota(object: ObjectContext, argument: Json): Json {
   const { tree, user, ...command } = Json.as<DrawArgument>(argument);
   const work = new TenantWork(object, { tree, user });
   const { state, decision } = TenantLedger.draw(work.state, { ...command, at: object.now() });
@@ -140,7 +140,7 @@ function draw(object: ObjectContext, argument: Json): Json {
 }
 
 /** Closes the lease of a tree. */
-function giveBack(object: ObjectContext, argument: Json): Json {
+function returnQuota(object: ObjectContext, argument: Json): Json {
   const { tree, user, leasedAt, used } = Json.as<ReturnArgument>(argument);
   const work = new TenantWork(object, { tree, user });
   if (work.state.loan?.leasedAt === leasedAt) work.write(TenantLedger.close(work.state, used));
@@ -182,5 +182,9 @@ export function tenantObject({ projects }: { readonly projects: boolean }): Obje
     object.send({ type: projectorType, key: object.key }, "take", Json.of(order));
     return null;
   };
-  return { type: tenantType, methods: { setBudget, draw, giveBack, shrink, correct }, queries: { budget } };
+  return {
+    type: tenantType,
+    methods: { setBudget, draw: requestQuota, giveBack: returnQuota, shrink, correct },
+    queries: { budget },
+  };
 }

@@ -1,5 +1,5 @@
 import { Partition, type ObjectAddress, type TenantId, type TreeId, type UserId } from "#kernel";
-import type { BudgetLimits, Closed, Draw } from "#ledger";
+import type { BudgetLimits, ClosedLease, Draw } from "#ledger";
 
 /** The argument of a draw. */
 export interface DrawArgument extends Omit<Draw, "at"> {
@@ -8,7 +8,7 @@ export interface DrawArgument extends Omit<Draw, "at"> {
 }
 
 /** The argument that closes or reduces a lease, or corrects the use of a closed one. */
-export interface ReturnArgument extends Closed {
+export interface ReturnArgument extends ClosedLease {
   readonly tree: TreeId;
   readonly user: UserId | null;
 }

@@ -19,7 +19,7 @@ import {
   type Usage,
 } from "#kernel";
 import { dispatch, type OnEvent } from "../on-event.ts";
-import { counted, usd } from "../words/amounts.ts";
+import { formatCounted, usd } from "../words/amounts.ts";
 
 /** One attempt of a step, built from events. */
 interface AttemptFigures {
@@ -77,9 +77,9 @@ interface RunSteps {
   lastModel: StepId | null;
 }
 
-type Attempted = Pick<NumberedEvent, "attempt"> & { readonly callId?: string };
+type AttemptKey = Pick<NumberedEvent, "attempt"> & { readonly callId?: string };
 
-const keyOf = ({ attempt, callId }: Attempted): string => attempt ?? `call ${callId}`;
+const toAttemptKey = ({ attempt, callId }: AttemptKey): string => attempt ?? `call ${callId}`;
 
 /** All steps of one tree, from its events. */
 export class StepLog {
@@ -130,8 +130,8 @@ export function costOf({ attempts }: Pick<StepFigures, "attempts">): {
 }
 
 const handlers: OnEvent<RunSteps> = {
-  "model.start": (run, event) => begin(run, event, { name: event.model, callId: null }),
-  "tool.start": (run, event) => begin(run, event, { name: event.tool, callId: event.callId }),
+  "model.start": (run, event) => beginStep(run, event, { name: event.model, callId: null }),
+  "tool.start": (run, event) => beginStep(run, event, { name: event.tool, callId: event.callId }),
   "model.end": (run, event) => {
     const { usage, durationMs: ms, error = null } = event;
     end(run, event, { usage, ms, error }, error ? "failed" : "completed");
@@ -142,39 +142,39 @@ const handlers: OnEvent<RunSteps> = {
   },
   "budget.reserved": (run, event) => {
     const { tokens, costMicros } = event;
-    const text = `reserved ${usd(costMicros)} for ${counted(tokens, "token")}`;
+    const text = `reserved ${usd(costMicros)} for ${formatCounted(tokens, "token")}`;
     const decision = decisionOf(run, { by: "budget", layer: "gate", decision: text });
-    run.reserved.set(keyOf(event), { costMicros, decision });
+    run.reserved.set(toAttemptKey(event), { costMicros, decision });
   },
   "budget.settled": (run, event) => {
     const { costMicros: settledMicros, inDoubt, reconciled = false } = event;
     changeAttempt(run, event, { settledMicros, isInDoubt: inDoubt });
     const how = reconciled ? "reported later" : inDoubt ? "in doubt: booked at its ceiling" : "settled";
-    decide(run, stepOf(run, event), {
+    noteDecision(run, stepOf(run, event), {
       by: "budget",
       layer: "gate",
       decision: `${how}, ${usd(settledMicros)}`,
     });
   },
   "budget.waiting": (run, event) =>
-    decide(run, event.step, { by: "budget", layer: "gate", decision: "waited for calls in flight" }),
+    noteDecision(run, event.step, { by: "budget", layer: "gate", decision: "waited for calls in flight" }),
   "guardrail.trip": (run, event) => {
     const { guardrail: by, decision, reason } = event;
-    decide(run, openTool(run) ?? run.last, { by, layer: "guardrail", decision, reason });
+    noteDecision(run, openTool(run) ?? run.last, { by, layer: "guardrail", decision, reason });
   },
   "permission.denied": (run, event) => {
     const { tool, reason } = event;
-    decide(run, run.lastModel, { by: tool, layer: "permission", decision: "denied", reason });
+    noteDecision(run, run.lastModel, { by: tool, layer: "permission", decision: "denied", reason });
   },
   "approval.requested": (run, event) => {
     const { tool: by, why: reason, approvalId } = event;
     const step = StepId.is(approvalId) ? approvalId : run.last;
-    decide(run, step, { by, layer: "approval", decision: "asked for approval", reason });
+    noteDecision(run, step, { by, layer: "approval", decision: "asked for approval", reason });
   },
   "approval.decided": (run, event) => {
     const { approvalId, decision, by } = event;
     const step = StepId.is(approvalId) ? approvalId : run.last;
-    decide(run, step, { by, layer: "approval", decision });
+    noteDecision(run, step, { by, layer: "approval", decision });
   },
   "run.end": (run) => {
     for (const [id, step] of run.steps)
@@ -182,7 +182,7 @@ const handlers: OnEvent<RunSteps> = {
   },
 };
 
-function begin(
+function beginStep(
   run: RunSteps,
   event: ReeveEvent<"model.start" | "tool.start">,
   { name, callId }: Pick<StepFigures, "name" | "callId">,
@@ -190,7 +190,7 @@ function begin(
   const { step: stepId, runId, agent, at, attempt } = event;
   const { seq } = run;
   const kind = event.type === "model.start" ? "model" : "tool";
-  const key = keyOf(event);
+  const key = toAttemptKey(event);
   const reserved = run.reserved.get(key);
   run.reserved.delete(key);
   const made: AttemptFigures = {
@@ -218,18 +218,18 @@ function begin(
   if (kind === "model") run.lastModel = stepId;
 }
 
-function end(run: RunSteps, event: Attempted, change: Partial<AttemptFigures>, state: StepState): void {
+function end(run: RunSteps, event: AttemptKey, change: Partial<AttemptFigures>, state: StepState): void {
   changeAttempt(run, event, change);
   const id = stepOf(run, event);
   const step = id && run.steps.get(id);
   if (step) run.steps.set(id, { ...step, state });
 }
 
-function stepOf(run: RunSteps, event: Attempted): StepId | null {
-  return run.byAttempt.get(keyOf(event)) ?? null;
+function stepOf(run: RunSteps, event: AttemptKey): StepId | null {
+  return run.byAttempt.get(toAttemptKey(event)) ?? null;
 }
 
-function changeAttempt(run: RunSteps, event: Attempted, change: Partial<AttemptFigures>): void {
+function changeAttempt(run: RunSteps, event: AttemptKey, change: Partial<AttemptFigures>): void {
   const id = stepOf(run, event);
   const step = id && run.steps.get(id);
   if (!step) return;
@@ -248,7 +248,7 @@ function decisionOf({ seq, at }: RunSteps, decision: StepDecision): EventDecisio
 }
 
 /** Adds a decision to a step, even before its start: approval is requested before a tool is called. */
-function decide(run: RunSteps, id: StepId | null, decision: StepDecision): void {
+function noteDecision(run: RunSteps, id: StepId | null, decision: StepDecision): void {
   if (!id) return;
   const made = decisionOf(run, decision);
   const step = run.steps.get(id);

@@ -16,10 +16,10 @@ export function activityText(run: AgentView, now: number): string {
       return `calling ${clean(activity.model)}, ${since}`;
     case "tool": {
       const progress = activity.progress === null ? "" : `: ${clean(activity.progress)}`;
-      return `running ${named(activity.tools)}, ${since}${progress}`;
+      return `running ${joinNames(activity.tools)}, ${since}${progress}`;
     }
     case "children":
-      return `waiting for ${named(activity.agents)}, ${since}`;
+      return `waiting for ${joinNames(activity.agents)}, ${since}`;
     case "approval":
       return `needs approval: ${clean(activity.tool)}, ${since}`;
     case "retry": {
@@ -40,7 +40,7 @@ export function activityText(run: AgentView, now: number): string {
 }
 
 /** Joins names: `search`, `search and send_email`, `researcher ×3`. */
-export function named(names: readonly string[]): string {
+export function joinNames(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(clean(name), (counts.get(clean(name)) ?? 0) + 1);
   const each = [...counts].map(([name, times]) => (times === 1 ? name : `${name} ×${times}`));

@@ -16,13 +16,13 @@ export function exactUsd(amount: Micros): string {
 }
 
 /** A whole number, grouped. */
-export function count(value: number): string {
+export function formatCount(value: number): string {
   return grouped.format(value);
 }
 
 /** `1 agent`, `2 agents`. */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function formatCounted(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 /** Formats a duration in its two largest units. */

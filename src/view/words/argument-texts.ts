@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "#kernel";
-import { visible } from "./visible.ts";
+import { showInvisible } from "./show-invisible.ts";
 
 /** Every argument in full, as JSON, with the names of characters that a terminal would not show, and the length of a long one. */
 export function argumentTexts(given: Json): readonly string[] {
@@ -9,7 +9,7 @@ export function argumentTexts(given: Json): readonly string[] {
   return entries.map(([name, value]) => {
     const text = JSON.stringify(value);
     const length = text.length > shortLength ? ` (${text.length} characters)` : "";
-    return `${visible(name)}${length}: ${visible(text)}`;
+    return `${showInvisible(name)}${length}: ${showInvisible(text)}`;
   });
 }
 

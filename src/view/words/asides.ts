@@ -1,5 +1,5 @@
 import type { DenialReason } from "#kernel";
-import { counted } from "./amounts.ts";
+import { formatCounted } from "./amounts.ts";
 import { clean } from "./clean.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { DeadLetter, AgentView } from "../agent-view.ts";
@@ -7,20 +7,24 @@ import type { DeadLetter, AgentView } from "../agent-view.ts";
 /** Returns problems that did not stop the run. */
 export function asides({ refusedSpawns, deadLetters, brokenTools }: AgentView): readonly string[] {
   const broken = brokenTools.at(-1);
-  const hire = refusedSpawns.at(-1);
+  const refused = refusedSpawns.at(-1);
   const letter = deadLetters.at(-1);
   return [
-    ...(broken ? [`${thrownText(broken)}${more(brokenTools)}.`] : []),
-    ...(hire ? [`It could not spawn ${hire.agent}: ${denials[hire.reason]}${more(refusedSpawns)}.`] : []),
-    ...(letter ? [`A message to it was not delivered: ${letterText(letter)}${more(deadLetters)}.`] : []),
+    ...(broken ? [`${thrownText(broken)}${formatMore(brokenTools)}.`] : []),
+    ...(refused
+      ? [`It could not spawn ${refused.agent}: ${denials[refused.reason]}${formatMore(refusedSpawns)}.`]
+      : []),
+    ...(letter
+      ? [`A message to it was not delivered: ${letterText(letter)}${formatMore(deadLetters)}.`]
+      : []),
   ];
 }
 
-const more = (all: readonly unknown[]): string =>
+const formatMore = (all: readonly unknown[]): string =>
   all.length > 1 ? ` (and ${all.length - 1} more before)` : "";
 
 function letterText({ reason, attempts }: DeadLetter): string {
-  const tried = attempts > 0 ? `, after ${counted(attempts, "attempt")}` : "";
+  const tried = attempts > 0 ? `, after ${formatCounted(attempts, "attempt")}` : "";
   return `${letters[reason] ?? clean(reason)}${tried}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Diagnostic, ErrorData } from "#kernel";
-import { counted } from "./amounts.ts";
+import { formatCounted } from "./amounts.ts";
 import { clean } from "./clean.ts";
 import { denials } from "./asides.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -67,7 +67,9 @@ export function noSlotText(error: ErrorData | null): string {
   const limit = error?.["limit"];
   const denied = error?.["reason"];
   const full =
-    typeof limit === "number" ? `all ${counted(limit, "slot")} of the tree were taken` : "no slot was free";
+    typeof limit === "number"
+      ? `all ${formatCounted(limit, "slot")} of the tree were taken`
+      : "no slot was free";
   return `${full}${isDenial(denied) && denied !== "full" ? `, and ${denials[denied]}` : ""}`;
 }
 

@@ -1,9 +1,9 @@
 import type { BudgetDimension, LimitMet, StopReason } from "#kernel";
-import { counted, usd } from "./amounts.ts";
+import { formatCounted, usd } from "./amounts.ts";
 import type { Denial, AgentView } from "../agent-view.ts";
 
 /** A run and its parent. */
-export interface Stopped {
+export interface StoppedRun {
   readonly run: AgentView;
   readonly parent: AgentView | null;
 }
@@ -21,7 +21,7 @@ export function refusedDimension({ end, denial }: AgentView): BudgetDimension | 
 const isRefusal = (reason: StopReason): reason is keyof typeof dimensions => reason in dimensions;
 
 /** Describes which limit stopped a run, which run owns it, and how much of it is used. */
-export function limitText({ run, parent }: Stopped, dimension: BudgetDimension): string {
+export function limitText({ run, parent }: StoppedRun, dimension: BudgetDimension): string {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
   if (denial) return denialText(denial, parent);
   const warned = run.warnings.findLast((each) => each.dimension === dimension);
@@ -91,10 +91,10 @@ export function amountOf(dimension: BudgetDimension, value: number): string {
     case "cost":
       return usd(value);
     case "tokens":
-      return counted(value, "token");
+      return formatCounted(value, "token");
     case "turns":
-      return counted(value, "call");
+      return formatCounted(value, "call");
     case "agents":
-      return counted(value, "agent");
+      return formatCounted(value, "agent");
   }
 }

@@ -1,8 +1,8 @@
 import { AgentId, type BudgetDimension, type LimitMet, Money, RunId } from "#kernel";
-import { count } from "./amounts.ts";
+import { formatCount } from "./amounts.ts";
 import { clean } from "./clean.ts";
 import type { AgentView } from "../agent-view.ts";
-import type { Stopped } from "./limit-text.ts";
+import type { StoppedRun } from "./limit-text.ts";
 
 const fields = {
   cost: ["--max-cost", "--cost", "maxCostUsd"],
@@ -15,7 +15,7 @@ const fields = {
 export const startAgain = ({ agent }: AgentView): string => `reeve run ${AgentId.type(agent)} "..."`;
 
 /** Commands, or lines of code, after which a call like the refused one can begin. */
-export function remedies({ run, parent }: Stopped, dimension: BudgetDimension): readonly string[] {
+export function remedies({ run, parent }: StoppedRun, dimension: BudgetDimension): readonly string[] {
   const denial = run.denial?.dimension === dimension ? run.denial : null;
   if (!denial) return [`${startAgain(run)} ${fields[dimension][0]} <more>`];
   const again = parent ? `reeve run <the root> "..."` : startAgain(run);
@@ -49,7 +49,7 @@ const smallerCalls = "agent({ maxOutputTokens: <less> }) # a call reserves its m
 function higherLimit({ account, owner, dimension, limit, used }: LimitMet, again: string): string {
   const [flag, , field] = fields[dimension];
   const atLeast = Math.max(limit, used);
-  const more = `<more than ${dimension === "cost" ? Money.usd(atLeast) : count(atLeast)}>`;
+  const more = `<more than ${dimension === "cost" ? Money.usd(atLeast) : formatCount(atLeast)}>`;
   switch (account) {
     case "tree":
       return `${again} ${flag} ${more}`;

@@ -1,21 +1,21 @@
 import { type ErrorData, RunId } from "#kernel";
-import { counted, duration, exactUsd } from "./amounts.ts";
+import { formatCounted, duration, exactUsd } from "./amounts.ts";
 import { clean } from "./clean.ts";
 import type { AgentEnd, AgentView } from "../agent-view.ts";
 import { asides } from "./asides.ts";
 import { failureText, isAboutKey, noSlotText } from "./failure-text.ts";
-import { type Known, lostText, type Why } from "./known.ts";
+import { type RunFacts, lostText, type Why } from "./run-facts.ts";
 import { denialText, limitText, refusedDimension } from "./limit-text.ts";
 import { remedies, startAgain } from "./remedies.ts";
 import { reasonText } from "./status-text.ts";
 
 /** Why a run stopped. */
-export function whyEnded(known: Known, end: AgentEnd): Why {
+export function whyEnded(known: RunFacts, end: AgentEnd): Why {
   const { run, result } = known;
   const answer = `${run.agent} ${statusWord(end)}: ${reason(known, end)}.`;
   const inDoubt = run.inDoubtMicros > 0 ? `, ${exactUsd(run.inDoubtMicros)} of it in doubt` : "";
-  const bill = `It took ${duration(end.durationMs)}, ${counted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with its children${inDoubt}.`;
-  const details = [bill, ...landing(run, end), ...words(end.error, answer), ...asides(run)];
+  const bill = `It took ${duration(end.durationMs)}, ${formatCounted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with its children${inDoubt}.`;
+  const details = [bill, ...explainLanding(run, end), ...words(end.error, answer), ...asides(run)];
   if (run.lostCalls > 0) details.push(lostText(run.lostCalls));
   if (result?.erased)
     details.push("Its content is erased: its retention is over, and the key of its tree was destroyed.");
@@ -25,7 +25,7 @@ export function whyEnded(known: Known, end: AgentEnd): Why {
 const statusWord = ({ status, stopReason }: AgentEnd): string =>
   status !== "cancelled" ? status : stopReason === "cancelled" ? "was cancelled" : "was stopped";
 
-function reason(known: Known, end: AgentEnd): string {
+function reason(known: RunFacts, end: AgentEnd): string {
   const { run, parent } = known;
   switch (end.stopReason) {
     case "answer":
@@ -39,7 +39,7 @@ function reason(known: Known, end: AgentEnd): string {
     case "budget.agents":
       return noSlotText(end.error);
     case "deadline":
-      return `its deadline passed after ${duration(end.durationMs)}${waited(known)}`;
+      return `its deadline passed after ${duration(end.durationMs)}${explainWait(known)}`;
     case "cancelled":
       return run.cancelReason === null ? "no reason given" : `reason "${clean(run.cancelReason)}"`;
     case "parent-ended":
@@ -58,7 +58,7 @@ function reason(known: Known, end: AgentEnd): string {
 }
 
 /** The money that a call waited for when the deadline passed. */
-function waited({ run: { denial }, parent }: Known): string {
+function explainWait({ run: { denial }, parent }: RunFacts): string {
   return denial?.reason === "wait-timed-out" ? ` while a call waited: ${denialText(denial, parent)}` : "";
 }
 
@@ -66,7 +66,7 @@ function parentEnd(parent: AgentView | null): string {
   return parent?.end ? ` (${parent.end.status}: ${reasonText(parent.end.stopReason)})` : "";
 }
 
-function landing({ own, denial }: AgentView, { status }: AgentEnd): readonly string[] {
+function explainLanding({ own, denial }: AgentView, { status }: AgentEnd): readonly string[] {
   if (status !== "landed") return [];
   if (denial?.reason === "exceeded") return ["It landed with its last text, without another call."];
   if (own.calls === 0) return ["It landed before its first call, so it has no output."];
@@ -80,7 +80,7 @@ function words(error: ErrorData | null, said: string): readonly string[] {
   return message === "" || said.includes(message) ? [] : [message];
 }
 
-function hintsOf(known: Known, { stopReason, error }: AgentEnd): readonly string[] {
+function hintsOf(known: RunFacts, { stopReason, error }: AgentEnd): readonly string[] {
   const { run, parent } = known;
   const tree = RunId.tree(run.runId);
   const refused = refusedDimension(run);

@@ -1,19 +1,19 @@
-import { type Obstacle, RunId } from "#kernel";
+import { type Blocker, RunId } from "#kernel";
 import { duration } from "./amounts.ts";
 import { clean } from "./clean.ts";
 import type { AgentView } from "../agent-view.ts";
-import type { Why } from "./known.ts";
+import type { Why } from "./run-facts.ts";
 
 /** Explains why a run that could continue does not, from its engine's report. */
-export function whyStuck({ agent, runId }: AgentView, obstacle: Obstacle, now: number): Why {
-  const { build, words, retryAt } = obstacle;
+export function whyStuck({ agent, runId }: AgentView, blocker: Blocker, now: number): Why {
+  const { build, words, retryAt } = blocker;
   const its = build === null ? "its build" : `its build (${build})`;
   const again =
     retryAt === null ? "It is not retried automatically." : `It is retried in ${duration(retryAt - now)}.`;
   const said = words === "" ? [] : [`Last error: ${clean(words)}.`];
   const cancel = `reeve cancel ${RunId.tree(runId)}`;
   const from = clean(build ?? "<its build>");
-  switch (obstacle.kind) {
+  switch (blocker.kind) {
     case "version":
       return {
         answer: `${agent}: waiting for a build with its version: ${its} has another version`,
@@ -21,7 +21,7 @@ export function whyStuck({ agent, runId }: AgentView, obstacle: Obstacle, now: n
         hints: [`reeve move ${from} --to <the old build> --refused`, cancel],
       };
     case "release":
-      return ofOtherRelease(agent, its, { said, build: from });
+      return explainOtherRelease(agent, its, { said, build: from });
     case "unserved":
       return {
         answer: `${agent}: waiting for a worker: no worker serves ${its}`,
@@ -82,7 +82,7 @@ export function whyNotBegun(id: string): Why {
   };
 }
 
-const ofOtherRelease = (
+const explainOtherRelease = (
   agent: string,
   its: string,
   { said, build }: { readonly said: readonly string[]; readonly build: string },

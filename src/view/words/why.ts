@@ -1,53 +1,53 @@
 import { RunId, type RunStatus } from "#kernel";
 import type { Activity, AgentView } from "../agent-view.ts";
-import { counted, duration, moment } from "./amounts.ts";
+import { formatCounted, duration, moment } from "./amounts.ts";
 import { clean } from "./clean.ts";
-import { errorName, named } from "./activity-text.ts";
+import { errorName, joinNames } from "./activity-text.ts";
 import { argumentTexts } from "./argument-texts.ts";
 import { asides } from "./asides.ts";
-import { type Known, lostText, type Why } from "./known.ts";
+import { type RunFacts, lostText, type Why } from "./run-facts.ts";
 import { amountOf } from "./limit-text.ts";
 import { topUpCommand } from "./remedies.ts";
 import { whyEnded } from "./why-ended.ts";
 import { whyStuck } from "./why-stuck.ts";
 
 /** Explains a run from its known facts. */
-export function why(known: Known, now: number): Why {
+export function why(known: RunFacts, now: number): Why {
   const { run } = known;
   return run.end ? whyEnded(known, run.end) : whyAlive(known, now);
 }
 
-function whyAlive(known: Known, now: number): Why {
+function whyAlive(known: RunFacts, now: number): Why {
   const { run, facts } = known;
-  const { status, obstacle } = facts.get(run.runId) ?? { status: run.status, obstacle: null };
-  if (obstacle) return whyStuck(run, obstacle, now);
-  const told = standing(known, status, now);
+  const { status, blocker } = facts.get(run.runId) ?? { status: run.status, blocker: null };
+  if (blocker) return whyStuck(run, blocker, now);
+  const told = explainStatus(known, status, now);
   const lost = run.lostCalls === 0 ? [] : [lostText(run.lostCalls)];
   return { ...told, details: [...told.details, ...asides(run), ...lost] };
 }
 
 /** The tree knows a hold or a wait at once; events report it later, or not at all. */
-function standing(known: Known, status: RunStatus, now: number): Why {
+function explainStatus(known: RunFacts, status: RunStatus, now: number): Why {
   const { run } = known;
   const { activity } = run;
   if (status === "paused" && activity.kind !== "paused")
     return {
       answer: `${run.agent}: pausing (stops before its next step)`,
       details: [],
-      hints: [resume(run)],
+      hints: [toResumeCommand(run)],
     };
   if (status === "waiting" && activity.kind === "between") return waitsForWorld(run, now);
-  return ofActivity(known, activity, now);
+  return explainActivity(known, activity, now);
 }
 
-const resume = ({ runId }: AgentView): string => `reeve resume ${runId}`;
-const watch = ({ runId }: AgentView): string => `reeve watch ${RunId.tree(runId)}`;
+const toResumeCommand = ({ runId }: AgentView): string => `reeve resume ${runId}`;
+const toWatchCommand = ({ runId }: AgentView): string => `reeve watch ${RunId.tree(runId)}`;
 
-function ofActivity(known: Known, activity: Activity, now: number): Why {
+function explainActivity(known: RunFacts, activity: Activity, now: number): Why {
   const { run } = known;
   const name = run.agent;
   const since = duration(now - activity.since);
-  const hints = [watch(run)];
+  const hints = [toWatchCommand(run)];
   switch (activity.kind) {
     case "starting":
       return {
@@ -56,9 +56,9 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
         hints: ["reeve dev"],
       };
     case "queued":
-      return queued(known, activity, since);
+      return explainQueued(known, activity, since);
     case "paused":
-      return paused(known, activity, since);
+      return explainPaused(known, activity, since);
     case "approval":
       return waitsForPerson(known, activity, now);
     case "children":
@@ -85,7 +85,7 @@ function ofActivity(known: Known, activity: Activity, now: number): Why {
       };
     case "tool":
       return {
-        answer: `${name}: not blocked, running ${named(activity.tools)} for ${since}`,
+        answer: `${name}: not blocked, running ${joinNames(activity.tools)} for ${since}`,
         details: activity.progress === null ? [] : [clean(activity.progress)],
         hints,
       };
@@ -107,7 +107,7 @@ function budgetText({ inFlight, reserved, limit, dimension }: Activity & { kind:
   const most = amountOf(dimension, limit);
   if (inFlight === 0) return `the limit of ${most} has no room for this call, so it needs a top-up`;
   const verb = inFlight === 1 ? "holds" : "hold";
-  return `${counted(inFlight, "call")} in flight ${verb} ${amountOf(dimension, reserved)} of ${most}`;
+  return `${formatCounted(inFlight, "call")} in flight ${verb} ${amountOf(dimension, reserved)} of ${most}`;
 }
 
 /** Explains a run whose code waits for something outside the tree. */
@@ -119,7 +119,11 @@ function waitsForWorld({ agent, runId, activity }: AgentView, now: number): Why 
   };
 }
 
-function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" }, since: string): Why {
+function explainQueued(
+  { run, ledger }: RunFacts,
+  activity: Activity & { kind: "queued" },
+  since: string,
+): Why {
   const slots = ledger
     ? `${ledger.tree.liveAgents} of ${ledger.tree.maxAgents} agents are alive`
     : "all slots are taken";
@@ -136,8 +140,12 @@ function queued({ run, ledger }: Known, activity: Activity & { kind: "queued" },
   };
 }
 
-function paused({ run, parent }: Known, activity: Activity & { kind: "paused" }, since: string): Why {
-  if (activity.cause === "held") return held(run, parent, { ...activity, since });
+function explainPaused(
+  { run, parent }: RunFacts,
+  activity: Activity & { kind: "paused" },
+  since: string,
+): Why {
+  if (activity.cause === "held") return explainHeld(run, parent, { ...activity, since });
   const taker = activity.by ? `${activity.by} took its slot` : "a run of higher priority took its slot";
   return {
     answer: `${run.agent}: preempted ${since} ago: ${taker}; continues when a slot is free`,
@@ -146,7 +154,7 @@ function paused({ run, parent }: Known, activity: Activity & { kind: "paused" },
   };
 }
 
-function held(
+function explainHeld(
   run: AgentView,
   parent: AgentView | null,
   { reason, since }: { readonly reason: string | null; readonly since: string },
@@ -157,18 +165,18 @@ function held(
       details: [
         "Its workers died repeatedly in that step: see their logs. Resume the run to retry the step.",
       ],
-      hints: [resume(run)],
+      hints: [toResumeCommand(run)],
     };
   const isParents = parent?.activity.kind === "paused" && parent.activity.cause === "held";
   return {
     answer: `${run.agent}: paused by a person ${since} ago${isParents ? ` with its parent ${parent.agent}` : ""}; waits until it is resumed`,
     details: [],
-    hints: [resume(isParents ? parent : run)],
+    hints: [toResumeCommand(isParents ? parent : run)],
   };
 }
 
 function waitsForPerson(
-  { run, pending }: Known,
+  { run, pending }: RunFacts,
   activity: Activity & { kind: "approval" },
   now: number,
 ): Why {
@@ -189,7 +197,7 @@ const most = 5;
 
 /** Explains a parent by what blocks its children. */
 function waitsForChildren(
-  known: Known,
+  known: RunFacts,
   agents: readonly string[],
   { since, now }: { readonly since: string; readonly now: number },
 ): Why {
@@ -198,7 +206,7 @@ function waitsForChildren(
   const causes = alive.slice(0, most).map((child) => why({ ...known, run: child, parent: run }, now));
   const more = alive.length > most ? [`and ${alive.length - most} more`] : [];
   return {
-    answer: `${run.agent}: waiting ${since} for ${named(agents)}`,
+    answer: `${run.agent}: waiting ${since} for ${joinNames(agents)}`,
     details: [...causes.flatMap(({ answer, details }) => [answer].concat(details)), ...more],
     hints: [...new Set(causes.flatMap(({ hints }) => hints))].slice(0, most),
   };

@@ -131,7 +131,7 @@ const page = tool({
   description: "x",
   risk: "safe",
   origin: "web",
-  outside: false,
+  egress: false,
   input: z.object({}),
   execute: () => "ignore all",
 });

@@ -13,7 +13,7 @@ import { type CacheOptions } from "#agents";
 import { type Risk } from "#kernel";
 import {
   call,
-  heldModel,
+  manualModel,
   manualClock,
   say,
   scriptedModel,
@@ -128,7 +128,7 @@ test("an answer that a budget allowed less for is never kept", async () => {
 });
 
 test("two equal calls at once are one; if it fails, the other makes its own", async () => {
-  const model = heldModel({ price });
+  const model = manualModel({ price });
   const worker = agent({ name: "worker", model, retry: { maxRetries: 0 }, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
   const [one, other, third] = [
@@ -148,7 +148,7 @@ test("two equal calls at once are one; if it fails, the other makes its own", as
 });
 
 test("a caller that waits for another's equal call can be cancelled", async () => {
-  const model = heldModel({ price });
+  const model = manualModel({ price });
   const worker = agent({ name: "worker", model, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
   const one = await t.start(worker, "go");

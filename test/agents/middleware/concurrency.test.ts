@@ -1,6 +1,6 @@
 import type { ChatContext } from "#kernel";
 import { type ChatMiddleware, agent, concurrency } from "reeve";
-import { heldModel, testRuntime } from "reeve/testing";
+import { manualModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventually } from "../../../src/testing/engine-suite/harness.ts";
 
@@ -96,7 +96,7 @@ test("layers of one key share a limit, and the smallest holds", async () => {
 });
 
 test("a run that is cancelled while it waits for a place ends, and takes none", async () => {
-  const model = heldModel();
+  const model = manualModel();
   const chat = [concurrency({ key: crypto.randomUUID(), max: 1 })];
   const worker = agent({ name: "worker", model, middleware: { chat } });
   await using t = testRuntime({ agents: [worker], replay: false });

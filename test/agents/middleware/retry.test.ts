@@ -13,7 +13,7 @@ import {
 } from "reeve";
 import {
   call,
-  heldModel,
+  manualModel,
   manualClock,
   say,
   scriptedModel,
@@ -164,7 +164,7 @@ test.each(orders)(
 
 test("a slow attempt is aborted after its time, and made again", async () => {
   const clock = manualClock();
-  const model = heldModel({ price });
+  const model = manualModel({ price });
   const worker = agent({ name: "worker", model, middleware: { chat: [timeout({ seconds: 7 })] } });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
@@ -221,7 +221,7 @@ test.each([
 );
 
 test("8.3 abort is not retried", async () => {
-  const model = heldModel({ price });
+  const model = manualModel({ price });
   const worker = agent({
     name: "worker",
     model,

@@ -1,21 +1,21 @@
 import { RunId, TreeId } from "reeve";
 import { expect, test } from "vitest";
-import { branchesToDrop, placeOf } from "#agents";
+import { branchesToDrop, toBranch } from "#agents";
 
 const tree = TreeId.of("books");
 const root = RunId.root(tree);
-const helper = RunId.of(tree, 1);
+const writer = RunId.of(tree, 1);
 
 test("only a root with permanent content writes on the main branch", () => {
-  expect(placeOf({ runId: root, retention: "permanent" })).toEqual({ branch: null });
-  expect(placeOf({ runId: root, retention: "run" })).toEqual({ branch: root });
-  expect(placeOf({ runId: helper, retention: "permanent" })).toEqual({ branch: helper });
-  expect(placeOf({ runId: helper, retention: "run" })).toEqual({ branch: helper });
+  expect(toBranch({ runId: root, retention: "permanent" })).toEqual({ branch: null });
+  expect(toBranch({ runId: root, retention: "run" })).toEqual({ branch: root });
+  expect(toBranch({ runId: writer, retention: "permanent" })).toEqual({ branch: writer });
+  expect(toBranch({ runId: writer, retention: "run" })).toEqual({ branch: writer });
 });
 
 test("a run without retention writes nothing", () => {
-  expect(placeOf({ runId: root, retention: "none" })).toBeNull();
-  expect(placeOf({ runId: helper, retention: "none" })).toBeNull();
+  expect(toBranch({ runId: root, retention: "none" })).toBeNull();
+  expect(toBranch({ runId: writer, retention: "none" })).toBeNull();
 });
 
 test("when a tree ends, only permanent content stays", () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
 import { calling, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";
 
-const helper = RunId.of(TreeId.of("books"), 1);
+const writer = RunId.of(TreeId.of("books"), 1);
 
 async function fileOf(session: Session): Promise<string> {
   let file = "";
@@ -55,7 +55,7 @@ const file = (...lines: readonly string[]): string => lines.map((each) => `${eac
 test("an import restores an export: entries, branches, labels and leaf", async () => {
   const session = await talk();
   await session.append([user("a"), calling("b", "1"), results("c", ["1"]), label("l", "a", "start")]);
-  await session.append([user("h")], { branch: helper, after: id("a") });
+  await session.append([user("h")], { branch: writer, after: id("a") });
   await session.append([compaction("s", "sum", "b"), reply("d")]);
   await session.append([entry("p", { role: "user", content: [{ type: "data", data: { n: [1, null] } }] })]);
   await session.navigate(id("d"));
@@ -105,7 +105,7 @@ test("a last line without its line end is read", async () => {
 });
 
 test("a file without a header ends at the last entry of the main branch", async () => {
-  const lines = [line("a", null), line("b", "a"), line("h", "b", { branch: helper })];
+  const lines = [line("a", null), line("b", "a"), line("h", "b", { branch: writer })];
   expect((await imported(file(...lines))).path).toBe("a b");
   const wrong = header.replace("null", '"h"');
   expect((await imported(file(wrong, ...lines))).path).toBe("a b");
@@ -146,10 +146,10 @@ test.each([
 });
 
 test("the main path never leads through a child's branch", async () => {
-  const lines = [line("a", null), line("h", "a", { branch: helper }), line("b", "h")];
+  const lines = [line("a", null), line("h", "a", { branch: writer }), line("b", "h")];
   const { session, report } = await imported(file(...lines));
   expect(report.moved).toBe(1);
-  await session.dropBranch(helper);
+  await session.dropBranch(writer);
   expect(await idsOf(session.path())).toEqual(["b", "a"]);
 });
 

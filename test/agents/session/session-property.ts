@@ -27,8 +27,8 @@ const kinds = [
   "fork",
   "compact",
   "label",
-  "helper",
-  "helper",
+  "writer",
+  "writer",
   "write",
   "write",
   "write",
@@ -36,7 +36,7 @@ const kinds = [
   "adopt",
 ] as const;
 const rareKinds = ["drop", "again", "copy"] as const;
-const helpers = [1, 2].map((number) => RunId.of(TreeId.of("books"), number));
+const writers = [1, 2].map((number) => RunId.of(TreeId.of("books"), number));
 /** Root runs: each writes turns on its branch, in sequence. */
 const roots = ["t1", "t2", "t3"].map((tree) => RunId.root(TreeId.of(tree)));
 
@@ -110,7 +110,7 @@ class World {
     if (!pair) return;
     const { real, plain } = pair;
     const anyMain = pick(plain.main, how)?.id ?? null;
-    const branch = helpers[who % helpers.length] ?? null;
+    const branch = writers[who % writers.length] ?? null;
     const append = async (drafts: readonly EntryDraft[], to: RunId | null = null, after?: EntryId | null) => {
       const place = { branch: to, ...(after !== undefined && { after }) };
       // A turn is written message by message: a crash may come between any two.
@@ -124,7 +124,7 @@ class World {
     };
     if (kind === "turn") await append(this.#turn(how));
     if (kind === "retreat") await append(this.#turn(how), null, anyMain);
-    if (kind === "helper") await append(this.#turn(how), branch, plain.leafOf(branch) ? undefined : anyMain);
+    if (kind === "writer") await append(this.#turn(how), branch, plain.leafOf(branch) ? undefined : anyMain);
     if (kind === "label" && anyMain)
       await append([label(this.#name(), anyMain, how % 3 ? `label ${how}` : null)]);
     if (kind === "compact") {
@@ -195,7 +195,7 @@ class World {
       assert.equal(head.leaf, plain.leaf);
       assert.deepEqual(head.forkedFrom, plain.forkedFrom);
       assert.deepEqual(await real.labels(), plain.labels);
-      for (const branch of [null, ...helpers, ...roots]) {
+      for (const branch of [null, ...writers, ...roots]) {
         const leaf = plain.leafOf(branch);
         assert.equal(await real.leaf(branch), leaf);
         assert.deepEqual(await listOf(real.path(leaf)), plain.path(leaf).toReversed());

@@ -74,7 +74,7 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
     };
     return store;
   },
-  "moves the main leaf for a helper": () => {
+  "moves the main leaf for a writer": () => {
     const store = memoryStore().sessions;
     const append = store.append.bind(store);
     store.append = async (partition, session, entries) => {

@@ -5,7 +5,7 @@ import { memoryStore } from "reeve/stores/memory";
 import { id, idsOf, label, reply, talk, user } from "./talk.ts";
 
 const tree = TreeId.of("books");
-const helper = RunId.of(tree, 1);
+const writer = RunId.of(tree, 1);
 
 test("the path leads from the leaf to the root", async () => {
   const session = await talk();
@@ -68,7 +68,7 @@ test("navigating with a summary of the abandoned branch is one write", async () 
 test("navigating to a missing entry or a child's entry is refused and moves nothing", async () => {
   const session = await talk();
   await session.append([user("a")]);
-  await session.append([user("h")], { branch: helper });
+  await session.append([user("h")], { branch: writer });
   for (const to of ["x", "h"]) {
     await expect(session.navigate(id(to))).rejects.toThrow(NotFoundError);
     await expect(session.append([user("z")], { after: id(to) })).rejects.toThrow(NotFoundError);
@@ -80,12 +80,12 @@ test("a child's branch grows beside the main one, from nothing or from an entry 
   const session = await talk();
   const second = RunId.of(tree, 2);
   await session.append([user("a")]);
-  await session.append([user("h1")], { branch: helper });
+  await session.append([user("h1")], { branch: writer });
   await session.append([user("s1")], { branch: second, after: id("a") });
   await session.append([reply("b")]);
-  await session.append([reply("h2")], { branch: helper });
+  await session.append([reply("h2")], { branch: writer });
   expect(await idsOf(session.path())).toEqual(["b", "a"]);
-  expect(await idsOf(session.path(await session.leaf(helper)))).toEqual(["h2", "h1"]);
+  expect(await idsOf(session.path(await session.leaf(writer)))).toEqual(["h2", "h1"]);
   expect(await idsOf(session.path(await session.leaf(second)))).toEqual(["s1", "a"]);
   await expect(session.append([user("s2")], { branch: second, after: id("h1") })).rejects.toThrow(
     NotFoundError,
@@ -95,11 +95,11 @@ test("a child's branch grows beside the main one, from nothing or from an entry 
 test("dropping a branch removes only the entries of its child", async () => {
   const session = await talk();
   await session.append([user("a")]);
-  await session.append([user("h1")], { branch: helper, after: id("a") });
+  await session.append([user("h1")], { branch: writer, after: id("a") });
   await session.append([reply("b")]);
-  for (let time = 0; time < 2; time += 1) await session.dropBranch(helper);
+  for (let time = 0; time < 2; time += 1) await session.dropBranch(writer);
   expect(await idsOf(session.entries())).toEqual(["a", "b"]);
-  expect(await session.leaf(helper)).toBeNull();
+  expect(await session.leaf(writer)).toBeNull();
   expect(await session.leaf()).toBe("b");
 });
 
@@ -120,10 +120,10 @@ test("a fork has only the path, and a link back; the two go on apart", async () 
 test("a fork of a child's conversation is on the fork's main branch", async () => {
   const session = await talk();
   await session.append([user("a")]);
-  await session.append([user("h1"), reply("h2")], { branch: helper, after: id("a") });
+  await session.append([user("h1"), reply("h2")], { branch: writer, after: id("a") });
   const fork = await session.fork(id("h2"), { id: SessionId.of("fork"), startedAt: 1 });
-  await session.dropBranch(helper);
-  await fork.dropBranch(helper);
+  await session.dropBranch(writer);
+  await fork.dropBranch(writer);
   expect(await idsOf(fork.path())).toEqual(["h2", "h1", "a"]);
 });
 

@@ -10,7 +10,7 @@ import {
   trimResults,
 } from "reeve";
 import { expect, test } from "vitest";
-import { findCut, repairPrompt, viewOf, type CutItem } from "#agents";
+import { findCut, repairPrompt, compactMessages, type CutItem } from "#agents";
 import { estimateTokens } from "#models";
 import { call, result } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
@@ -58,10 +58,10 @@ const strategy = fc.oneof(
 test(`8.5 every view of a prompt is a valid prompt with the newest message`, manyRuns, () => {
   fc.assert(
     fc.property(conversation, strategy, (messages, chosen) => {
-      const view = viewOf(chosen, messages);
+      const view = compactMessages(chosen, messages);
       assertPaired(view);
       assert.ok(view.length > 0);
-      assert.deepEqual(view, viewOf(chosen, messages), "not pure");
+      assert.deepEqual(view, compactMessages(chosen, messages), "not pure");
     }),
     { numRuns },
   );
@@ -85,7 +85,7 @@ test("8.5 a built-in view is valid by itself, and keeps its limit", manyRuns, ()
 
 test("8.5 a view that changes nothing is the same list", () => {
   const messages = [ChatMessage.user("one"), ChatMessage.assistant("two")];
-  expect(viewOf(slidingWindow(10), messages)).toBe(messages);
+  expect(compactMessages(slidingWindow(10), messages)).toBe(messages);
 });
 
 const cycle = (id: string): readonly ChatMessage[] => [

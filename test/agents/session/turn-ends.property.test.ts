@@ -138,7 +138,11 @@ const budgets = fc.constantFrom<ExecutionBudget>(
 /** Runs one turn. Returns its end and the conversation's entries. */
 async function take(
   given: readonly Act[],
-  { budget, hasSchema, fuzz }: { budget: ExecutionBudget; hasSchema: boolean; fuzz: boolean },
+  {
+    budget,
+    hasSchema,
+    replayEveryStep,
+  }: { budget: ExecutionBudget; hasSchema: boolean; replayEveryStep: boolean },
 ): Promise<{ readonly result: RunResult; readonly path: readonly SessionEntry[] }> {
   const lead = agent({
     name: "lead",
@@ -149,7 +153,11 @@ async function take(
     permissions: "allow-all",
     ...(hasSchema && { output: z.object({ n: z.number() }) }),
   });
-  await using runtime = createRuntime({ agents: [lead], store: memoryStore(), engine: local({ fuzz }) });
+  await using runtime = createRuntime({
+    agents: [lead],
+    store: memoryStore(),
+    engine: local({ replayEveryStep }),
+  });
   const talk = await runtime.sessions.create(lead, { user: "ada" });
   const result = await talk.invoke("go");
   const { id, userId } = await talk.head();
@@ -161,21 +169,28 @@ const toText = (value: unknown): string => (typeof value === "string" ? value : 
 
 test(`each of ${numRuns} turns that ends by itself leaves a valid part of a prompt`, manyRuns, async () => {
   await fc.assert(
-    fc.asyncProperty(acts, budgets, fc.boolean(), fc.boolean(), async (given, budget, hasSchema, fuzz) => {
-      const { result, path } = await take(given, { budget, hasSchema, fuzz });
-      const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-      const { status, output } = result;
-      if (path.length === 0) return assert.ok(status === "failed" || output === null);
-      const isClosed = path.at(-1)?.type === "custom";
-      assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
-      assert.equal(messages[0]?.role, "user");
-      if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
-      assertPaired(messages);
-      const last = messages.at(-1) ?? ChatMessage.user("");
-      assert.equal(last.role, "assistant");
-      assert.ok(last.content.every(({ type }) => type === "text"));
-      if (output !== "") assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
-    }),
+    fc.asyncProperty(
+      acts,
+      budgets,
+      fc.boolean(),
+      fc.boolean(),
+      async (given, budget, hasSchema, replayEveryStep) => {
+        const { result, path } = await take(given, { budget, hasSchema, replayEveryStep });
+        const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+        const { status, output } = result;
+        if (path.length === 0) return assert.ok(status === "failed" || output === null);
+        const isClosed = path.at(-1)?.type === "custom";
+        assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
+        assert.equal(messages[0]?.role, "user");
+        if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
+        assertPaired(messages);
+        const last = messages.at(-1) ?? ChatMessage.user("");
+        assert.equal(last.role, "assistant");
+        assert.ok(last.content.every(({ type }) => type === "text"));
+        if (output !== "")
+          assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
+      },
+    ),
     { numRuns },
   );
 });
@@ -185,11 +200,11 @@ const said = (path: readonly SessionEntry[]): readonly string[] =>
     entry.type === "message" ? [`${entry.message.role}: ${short(entry.message)}`] : [],
   );
 
-test.each([true, false])("repairs are part of the turn, in order (replayed: %s)", async (fuzz) => {
+test.each([true, false])("repairs are part of the turn, in order (replayed: %s)", async (replayEveryStep) => {
   const { result, path } = await take(["wrong", "look", "blocked", "answer"], {
     budget: {},
     hasSchema: true,
-    fuzz,
+    replayEveryStep,
   });
   assert.deepEqual(result.output, { n: 4 });
   const again = "Answer again with the corrected JSON only.";
@@ -205,19 +220,26 @@ test.each([true, false])("repairs are part of the turn, in order (replayed: %s)"
   ]);
 });
 
-test.each([true, false])("the answer of a landing is part of the turn (replayed: %s)", async (fuzz) => {
-  const { result, path } = await take(["look", "look"], { budget: { maxTurns: 3 }, hasSchema: false, fuzz });
-  assert.equal(result.status, "landed");
-  assert.deepEqual(said(path).slice(-2), ["tool: !2.0", 'assistant: {"n":3}']);
-});
+test.each([true, false])(
+  "the answer of a landing is part of the turn (replayed: %s)",
+  async (replayEveryStep) => {
+    const { result, path } = await take(["look", "look"], {
+      budget: { maxTurns: 3 },
+      hasSchema: false,
+      replayEveryStep,
+    });
+    assert.equal(result.status, "landed");
+    assert.deepEqual(said(path).slice(-2), ["tool: !2.0", 'assistant: {"n":3}']);
+  },
+);
 
 test.each([true, false])(
   "a landing without a call ends with the text that it took (replayed: %s)",
-  async (fuzz) => {
+  async (replayEveryStep) => {
     const { result, path } = await take(["look", "look", "look", "empty"], {
       budget: { maxTurns: 4 },
       hasSchema: false,
-      fuzz,
+      replayEveryStep,
     });
     assert.deepEqual([result.status, result.output], ["landed", '{"n":2}']);
     assert.deepEqual(said(path).slice(-2), ["tool: !3.0", 'assistant: {"n":2}']);
@@ -226,11 +248,11 @@ test.each([true, false])(
 
 test.each([true, false])(
   "the message of the loop detection is part of the turn (replayed: %s)",
-  async (fuzz) => {
+  async (replayEveryStep) => {
     const { result, path } = await take(["mail", ...Array.from({ length: 7 }, () => "same" as const)], {
       budget: {},
       hasSchema: false,
-      fuzz,
+      replayEveryStep,
     });
     assert.equal(result.status, "completed");
     const results = path.flatMap((entry) => (entry.type === "message" ? toResults(entry.message) : []));

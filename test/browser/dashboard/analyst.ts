@@ -1,6 +1,6 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { type Agent, agent, type ChatMiddleware, type RunHandle, type Tool, tool } from "reeve";
-import { type DoubleAnswer, type DoubleRequest, providerDouble, type ProviderDouble } from "reeve/testing";
+import { type ProviderAnswer, type ProviderRequest, fakeProvider, type FakeProvider } from "reeve/testing";
 import { z } from "zod";
 import type { DashboardSite } from "./dashboard-site.ts";
 
@@ -41,15 +41,15 @@ export const analystTexts: AnalystTexts = {
 /** An agent on a provider double, and all that the provider was sent. */
 export interface Analyst extends AsyncDisposable {
   readonly agent: Agent;
-  readonly requests: readonly DoubleRequest[];
+  readonly requests: readonly ProviderRequest[];
   /** Starts it, steers it while it reads the page, and waits for its end. */
   run(site: DashboardSite, id: string): Promise<RunHandle>;
 }
 
 /** Creates the analyst. The system prompt of its last call is another one. */
 export async function openAnalyst(texts: AnalystTexts = analystTexts): Promise<Analyst> {
-  const requests: DoubleRequest[] = [];
-  const answers: readonly DoubleAnswer[] = [
+  const requests: ProviderRequest[] = [];
+  const answers: readonly ProviderAnswer[] = [
     {
       reasoning: "The accounts come first.",
       text: "I look at the accounts.",
@@ -58,7 +58,7 @@ export async function openAnalyst(texts: AnalystTexts = analystTexts): Promise<A
     { text: "Now the page.", toolCalls: [{ name: "read_page", input: { url: texts.url } }] },
     { text: texts.answer },
   ];
-  const double: ProviderDouble = await providerDouble({
+  const double: FakeProvider = await fakeProvider({
     promptCache: { minimumTokens: 50, blockTokens: 1 },
     script: (request) => {
       requests.push(request);
@@ -136,7 +136,7 @@ function createTools(texts: AnalystTexts, onRead: () => Promise<void>): readonly
       input: z.object({ url: z.string() }),
       risk: "safe",
       origin: "web",
-      outside: false,
+      egress: false,
       execute: async () => {
         await onRead();
         return texts.page;

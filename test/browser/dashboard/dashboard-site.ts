@@ -24,7 +24,7 @@ export class DashboardSite implements AsyncDisposable {
     auth: Auth | "none" = "none",
     { limits = {}, ...options }: SiteOptions = {},
   ): Promise<DashboardSite> {
-    const runtime = createRuntime({ store: memoryStore(), approver: "people", agents, ...options });
+    const runtime = createRuntime({ store: memoryStore(), approver: "human", agents, ...options });
     const listener = await listen({ runtime, auth, port: 0, ui: { folder }, limits });
     return new DashboardSite(runtime, await Wire.to(listener.port), listener);
   }

@@ -1,5 +1,5 @@
 import { type Agent, agent, tool } from "reeve";
-import { call, type HeldModel, heldModel, say, scriptedModel } from "reeve/testing";
+import { call, type ManualModel, manualModel, say, scriptedModel } from "reeve/testing";
 import { askHuman } from "reeve/tools";
 import { z } from "zod";
 
@@ -9,7 +9,7 @@ const price = { input: 100_000_000, output: 400_000_000 };
 export interface ReportTeam {
   readonly agents: readonly Agent[];
   readonly lead: Agent;
-  readonly reviewing: HeldModel;
+  readonly reviewing: ManualModel;
   readonly sent: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function reportTeam(body = "The report is attached."): ReportTeam {
     tools: [sendEmail],
     budget: { maxCostUsd: 0.2 },
   });
-  const reviewing = heldModel({ id: "careful-model", price });
+  const reviewing = manualModel({ id: "careful-model", price });
   const reviewer = agent({
     name: "reviewer",
     description: "Reviews the report",

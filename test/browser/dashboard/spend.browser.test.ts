@@ -1,6 +1,6 @@
 import { agent, type Agent } from "reeve";
 import type { Auth, Principal } from "reeve/server";
-import { type HeldModel, heldModel, say, scriptedModel } from "reeve/testing";
+import { type ManualModel, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
@@ -26,7 +26,7 @@ const keys: Auth = {
 
 interface Money {
   readonly site: DashboardSite;
-  readonly lost: HeldModel;
+  readonly lost: ManualModel;
   /** The settled money of the ledgers, by agent. */
   readonly settled: ReadonlyMap<string, number>;
   readonly inDoubtMicros: number;
@@ -41,7 +41,7 @@ async function moneySite(): Promise<Money> {
     description: "Has no money",
     model: scriptedModel([say("no")], { price }),
   });
-  const lost = heldModel({ id: "silent-model", price });
+  const lost = manualModel({ id: "silent-model", price });
   const scout = agent({ name: "scout", description: "Is lost", model: lost, maxOutputTokens: 500 });
   const site = await siteOf([lead, writer, poor, scout], keys);
   const { runtime } = site;

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { agent } from "reeve";
 import type { Auth, Principal } from "reeve/server";
-import { heldModel } from "reeve/testing";
+import { manualModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { analystTexts, openAnalyst } from "./analyst.ts";
 import { analysts, analystSite, at, places } from "./analyst-site.ts";
@@ -172,7 +172,7 @@ test("an unrecorded step shows how to record it, and a step in flight shows its 
   const { site } = await analystSite({ options: { record: "off" } });
   const { page: opened } = await visit(site, at(last));
   await opened.getByText("[not recorded] The content of this step was not recorded").waitFor();
-  const model = heldModel({ id: "slow", price: { input: 1_000_000, output: 1_000_000 } });
+  const model = manualModel({ id: "slow", price: { input: 1_000_000, output: 1_000_000 } });
   const slow = agent({ name: "slow", description: "Thinks", model, maxOutputTokens: 100 });
   const other = await siteOf([slow]);
   const run = await other.runtime.start(slow, "Think", { id: "thinking", budget: { maxCostUsd: 1 } });

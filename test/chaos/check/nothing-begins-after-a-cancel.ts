@@ -4,7 +4,7 @@ import { disturbedMs, lostMs } from "./disturbed.ts";
 import { billOf, markOf, only, subtreeOf } from "./reading.ts";
 
 /** Milliseconds for all descendants to end, while nothing is down or frozen and the machine has its processors. */
-const patienceMs = 5_000;
+const waitMs = 5_000;
 /**
  * I10: once a tree has accepted a cancel, its gate lets no run below begin anything; no call or effect that had not
  * begun arrives at a witness, and of what passes no gate none once its run has ended; and all below have ended within
@@ -86,5 +86,5 @@ function endOf(
 ): Readonly<Record<"took" | "allowed", number>> {
   const ended = askedAt + Math.max(0, ...(receipt?.runs ?? []).map(({ tookMs }) => tookMs));
   const kept = disturbedMs(history, acceptedAt, ended) + lostMs(history, acceptedAt, ended);
-  return { took: ended - acceptedAt, allowed: patienceMs + kept };
+  return { took: ended - acceptedAt, allowed: waitMs + kept };
 }

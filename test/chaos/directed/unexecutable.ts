@@ -72,7 +72,7 @@ async function strand(stage: Stage, runtime: Runtime): Promise<readonly Tree[]> 
   const diverged = others.slice(0, treesOfEach).map(({ run }) => runtime.run(`${run.treeId}~1`));
   await inLanes(diverged, 4, async (child) => {
     await child.signal("go");
-    await until(async () => (await child.obstacle())?.kind === "diverged");
+    await until(async () => (await child.blocker())?.kind === "diverged");
   });
   return [...killed, ...others];
 }

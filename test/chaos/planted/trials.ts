@@ -2,10 +2,7 @@ import type { CampaignOptions } from "../campaign.ts";
 import { plan, type Shape, type TreePlan } from "../workload/plan.ts";
 
 /** A small campaign in which a planted bug cannot hide. */
-export interface Trial extends Pick<
-  CampaignOptions,
-  "faults" | "workers" | "lanes" | "patienceMs" | "calmMs"
-> {
+export interface Trial extends Pick<CampaignOptions, "faults" | "workers" | "lanes" | "waitMs" | "calmMs"> {
   readonly shape: Shape;
   readonly trees: number;
   /** Overrides for its trees. */
@@ -14,13 +11,13 @@ export interface Trial extends Pick<
   readonly hasStrangers?: boolean;
 }
 
-const calm = { faults: [], workers: 1, patienceMs: 8_000, calmMs: 3_000 } as const;
+const calm = { faults: [], workers: 1, waitMs: 8_000, calmMs: 3_000 } as const;
 const kills = { ...calm, faults: ["kill-worker"], workers: 2 } as const;
 const untouched = { acts: [], budget: {} } as const;
 
 /** By predicate. */
 export const trials: Readonly<Record<string, Trial>> = {
-  I1: { ...calm, patienceMs: 3_000, calmMs: 1_000, shape: "preempt", trees: 1, with: untouched },
+  I1: { ...calm, waitMs: 3_000, calmMs: 1_000, shape: "preempt", trees: 1, with: untouched },
   I2: { ...calm, shape: "parallel", trees: 1, with: untouched },
   I3: { ...calm, shape: "sleep", trees: 3, with: untouched },
   I4: { ...calm, shape: "team", trees: 6, with: untouched },
@@ -36,7 +33,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   },
   I10: {
     ...calm,
-    patienceMs: 3_000,
+    waitMs: 3_000,
     calmMs: 1_000,
     shape: "approval",
     trees: 1,
@@ -48,7 +45,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   I14: { ...kills, shape: "team", trees: 6, with: untouched },
   I15: {
     ...calm,
-    patienceMs: 3_000,
+    waitMs: 3_000,
     calmMs: 1_000,
     shape: "solo",
     trees: 2,
@@ -56,7 +53,7 @@ export const trials: Readonly<Record<string, Trial>> = {
   },
   I16: {
     ...calm,
-    patienceMs: 60_000,
+    waitMs: 60_000,
     shape: "solo",
     trees: 3,
     with: { ...untouched, session: "talk-planted" },

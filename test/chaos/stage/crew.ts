@@ -40,7 +40,7 @@ export class Crew implements AsyncDisposable {
   static async open(given: WorkerGiven, options: CrewOptions): Promise<Crew> {
     const crew = new Crew(given, options);
     for (let n = 0; n < spares; n++) crew.#standby.push(crew.#load());
-    await Promise.all(Array.from({ length: options.size }, () => crew.#hire()));
+    await Promise.all(Array.from({ length: options.size }, () => crew.#spawn()));
     return crew;
   }
 
@@ -84,7 +84,7 @@ export class Crew implements AsyncDisposable {
   }
 
   /** Tries until one serves: the database may be down when it begins. */
-  async #hire(): Promise<void> {
+  async #spawn(): Promise<void> {
     while (!this.#isOver) {
       this.#standby.push(this.#load());
       const worker = await this.#standby.shift();
@@ -98,7 +98,7 @@ export class Crew implements AsyncDisposable {
       this.#serving.push(worker);
       worker.once("exit", () => {
         this.#serving.splice(this.#serving.indexOf(worker), 1);
-        void this.#hire();
+        void this.#spawn();
       });
       return;
     }

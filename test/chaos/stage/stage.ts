@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { restateServer, type RestateServer } from "reeve/engines/restate";
 import {
-  DoubleMessage,
-  type DoubleRequest,
-  obedient,
-  providerDouble,
+  ProviderMessage,
+  type ProviderRequest,
+  commandScript,
+  fakeProvider,
   type Fault,
   type FaultKind,
-  type ProviderDouble,
+  type FakeProvider,
 } from "reeve/testing";
-import { chance, digest } from "../../../src/testing/provider-double/chance.ts";
+import { chance, digest } from "../../../src/testing/fake-provider/chance.ts";
 import { postgresServer, type PostgresServer } from "../../stores/postgres-server.ts";
 import { EffectSink } from "../witness/effect-sink.ts";
 
@@ -21,7 +21,7 @@ export interface Stage extends AsyncDisposable {
   /** Folder of Restate's files, and of the workers' logs and traces. */
   readonly folder: string;
   readonly database: string;
-  readonly double: ProviderDouble;
+  readonly double: FakeProvider;
   readonly sink: EffectSink;
   readonly restate: RestateServer;
   readonly postgres: PostgresServer;
@@ -62,8 +62,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const double = stack.use(
-    await providerDouble({
-      script: obedient(),
+    await fakeProvider({
+      script: commandScript(),
       seed: Number.parseInt(digest(seed).slice(0, 6), 16),
       latency: (request) => latency(seed, request),
       faults: { rate, kinds },
@@ -87,8 +87,8 @@ const readableFiles = {
 export const slowly = "slowly";
 
 /** Mostly short, sometimes long enough for a kill to hit it. */
-function latency(seed: string, { body, messages }: DoubleRequest): number {
-  if (messages.some((message) => DoubleMessage.text(message).startsWith(slowly))) return 600_000;
+function latency(seed: string, { body, messages }: ProviderRequest): number {
+  if (messages.some((message) => ProviderMessage.text(message).startsWith(slowly))) return 600_000;
   const dice = chance(`${seed} ${JSON.stringify(body["messages"]).length}`);
   return dice.fraction() < 0.2 ? dice.integer(150, 500) : dice.integer(10, 100);
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { Json } from "reeve";
-import { chance } from "../../../src/testing/provider-double/chance.ts";
+import { chance } from "../../../src/testing/fake-provider/chance.ts";
 
 /** A delivery of a tool. */
 interface Delivered {

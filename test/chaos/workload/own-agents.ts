@@ -75,15 +75,15 @@ export const keeper =
 
 /** Fills all slots with low-priority children, then spawns an urgent one, so that one child must yield. */
 export const foreman =
-  ({ patient: helper, urgent }: Readonly<Record<string, Agent>>): OwnAgent =>
+  ({ patient: writer, urgent }: Readonly<Record<string, Agent>>): OwnAgent =>
   async (ctx, task) => {
-    if (!helper || !urgent) throw new NotFoundError({ what: "agent", id: "patient or urgent" });
-    const helpers: ChildHandle[] = [];
+    if (!writer || !urgent) throw new NotFoundError({ what: "agent", id: "patient or urgent" });
+    const writers: ChildHandle[] = [];
     for (let n = 1; n < ctx.supervision.spawnBudget.maxAgents; n++)
-      helpers.push(await ctx.spawn(helper, `${task}.${n}`, { priority: "low" }));
+      writers.push(await ctx.spawn(writer, `${task}.${n}`, { priority: "low" }));
     await say(ctx, task);
     const taker = await ctx.spawn(urgent, task, { priority: "critical", onFull: "wait" });
-    const ends = await Promise.all([taker, ...helpers].map((handle) => ctx.join(handle)));
+    const ends = await Promise.all([taker, ...writers].map((handle) => ctx.join(handle)));
     return ends.map(({ status }) => status);
   };
 

@@ -1,5 +1,5 @@
 import type { ExecutionBudget, SpawnBudget } from "reeve";
-import { type Chance, chance } from "../../../src/testing/provider-double/chance.ts";
+import { type Chance, chance } from "../../../src/testing/fake-provider/chance.ts";
 
 /** An external action on a tree, with its delay after acceptance. */
 export interface OutsideAct {

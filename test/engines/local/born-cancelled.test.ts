@@ -5,7 +5,7 @@ import { Runtime } from "#runtime";
 
 test.each([false, true])(
   "a child cancelled between its spawn and its first step does nothing (replayed: %s)",
-  async (fuzz) => {
+  async (replayEveryStep) => {
     const done: string[] = [];
     const child: Agent = {
       id: AgentId.of("child"),
@@ -13,8 +13,8 @@ test.each([false, true])(
         await ctx.step("work", () => void done.push("worked"));
       },
     };
-    const boss: Agent = {
-      id: AgentId.of("boss"),
+    const lead: Agent = {
+      id: AgentId.of("lead"),
       run: async (ctx) => {
         const { treeId } = ctx.supervision;
         // In the same batch: the cancel is accepted directly after the spawn, before the child's first operation.
@@ -26,8 +26,8 @@ test.each([false, true])(
         return [status, stopReason];
       },
     };
-    const runtime = new Runtime({ agents: [boss, child], engine: local({ fuzz }) });
-    const { output } = await (await runtime.start(boss, "go")).result();
+    const runtime = new Runtime({ agents: [lead, child], engine: local({ replayEveryStep }) });
+    const { output } = await (await runtime.start(lead, "go")).result();
     await runtime[Symbol.asyncDispose]();
     expect(output).toEqual(["cancelled", "cancelled"]);
     expect(done).toEqual([]);

@@ -4,14 +4,14 @@ import { showFencing, showReservationOfAnotherExecution } from "../fencing-case.
 
 test.each([false, true])(
   "5.4 the newest execution wins at the gate (replaying every step: %s)",
-  async (fuzz) => {
-    await showFencing(local({ fuzz }), async () => undefined);
+  async (replayEveryStep) => {
+    await showFencing(local({ replayEveryStep }), async () => undefined);
   },
 );
 
 test.each([false, true])(
   "3.7 a reservation of an execution that was left behind ends with its step (replaying every step: %s)",
-  async (fuzz) => {
-    await showReservationOfAnotherExecution(local({ fuzz }), async () => undefined);
+  async (replayEveryStep) => {
+    await showReservationOfAnotherExecution(local({ replayEveryStep }), async () => undefined);
   },
 );

@@ -37,7 +37,7 @@ function createObjects(): LocalObjects {
     kill: () => undefined,
     later: () => undefined,
     now: () => 0,
-    hop: queueMicrotask,
+    schedule: queueMicrotask,
   };
   const objects = new LocalObjects(world, new LocalSinks(manualClock(), new AbortController().signal));
   objects.define([box]);

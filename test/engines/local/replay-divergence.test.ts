@@ -9,8 +9,8 @@ function unstable(body: (ctx: RunContext, execution: number) => Promise<void>): 
   return { id: AgentId.of("unstable"), run: (ctx) => body(ctx, ++executions) };
 }
 
-async function outcomeOf(agent: Agent, fuzz: boolean): Promise<readonly unknown[]> {
-  const runtime = new Runtime({ agents: [agent], engine: local({ fuzz }) });
+async function outcomeOf(agent: Agent, replayEveryStep: boolean): Promise<readonly unknown[]> {
+  const runtime = new Runtime({ agents: [agent], engine: local({ replayEveryStep }) });
   const { status, stopReason, error } = await (await runtime.start(agent, "go")).result();
   await runtime[Symbol.asyncDispose]();
   return [status, stopReason, error?.code ?? null, error?.["step"] ?? null];

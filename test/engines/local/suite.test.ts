@@ -3,18 +3,18 @@ import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
 import { describe, test } from "vitest";
 import { Runtime } from "#runtime";
 
-const on = (fuzz: boolean): SuiteHarness => ({
-  runtime: async (options) => new Runtime({ ...options, engine: local({ fuzz }) }),
+const on = (replayEveryStep: boolean): SuiteHarness => ({
+  runtime: async (options) => new Runtime({ ...options, engine: local({ replayEveryStep }) }),
 });
 
 describe.each([
   ["as it is", false],
   ["replayed after every operation", true],
-])("local engine, %s", (_, fuzz) => {
+])("local engine, %s", (_, replayEveryStep) => {
   test.each(engineSuite.map((engineCase) => [engineCase.name, engineCase] as const))(
     "%s",
     async (_name, engineCase) => {
-      await engineCase.run(on(fuzz));
+      await engineCase.run(on(replayEveryStep));
     },
   );
 });

@@ -33,14 +33,14 @@ test("a gate with a lost answer is asked again: it grants, and reports the grant
 });
 
 test("a gate with a lost answer is asked again: it denies, and reports the denial, once", async () => {
-  const boss: Agent = {
+  const lead: Agent = {
     id: AgentId.of("denied"),
     model: scriptedModel([say("never")]),
     run: async (ctx) => {
       for (let tries = 0; tries < 10; tries++) await ctx.llm([]).catch(() => null);
     },
   };
-  const { events, lost } = await withLostAnswers(boss, { maxTokens: 1 });
+  const { events, lost } = await withLostAnswers(lead, { maxTokens: 1 });
   expect(lost).toBe(10);
   expect(events.filter(({ type }) => type === "budget.denied")).toHaveLength(10);
   expect(idsOf(events).size).toBe(events.length);
@@ -55,9 +55,9 @@ test("a killed worker's report that arrives after its run has continued elsewher
   });
   const port = String(await freePort());
   await startWorker("two-lives-worker.ts", [slow.url, server.admin, port]);
-  const boss: Agent = { id: AgentId.of("boss"), run: async () => null };
-  await using runtime = createRuntime({ agents: [boss], engine: restate(server) });
-  const run = await runtime.start(boss, "go");
+  const lead: Agent = { id: AgentId.of("lead"), run: async () => null };
+  await using runtime = createRuntime({ agents: [lead], engine: restate(server) });
+  const run = await runtime.start(lead, "go");
   const late = await held.promise;
   await killWorkers();
   await startWorker("two-lives-worker.ts", [server.ingress, server.admin, port]);
@@ -75,7 +75,7 @@ test("a killed worker's report that arrives after its run has continued elsewher
 
 /** Runs an agent whose worker loses the gate's first answer to each request. */
 async function withLostAnswers(
-  boss: Agent,
+  lead: Agent,
   budget = {},
 ): Promise<{ readonly events: readonly NumberedEvent[]; readonly lost: number }> {
   const asked = new Set<string>();
@@ -87,10 +87,10 @@ async function withLostAnswers(
     if (isLost) passing.hangUp();
     else passing.answer();
   });
-  const engine = restate({ ...server, ingress: deaf.url, namespace: boss.id, log: () => undefined });
-  await using runtime = createRuntime({ agents: [boss], engine });
+  const engine = restate({ ...server, ingress: deaf.url, namespace: lead.id, log: () => undefined });
+  await using runtime = createRuntime({ agents: [lead], engine });
   await runtime.serve({ port: 0 });
-  const events = await eventsOf(await runtime.start(boss, "go", { budget }));
+  const events = await eventsOf(await runtime.start(lead, "go", { budget }));
   return { events, lost: asked.size };
 }
 

@@ -28,7 +28,7 @@ const writer = (risk: EffectTool["risk"]): Agent => ({
 
 async function serve(agent: Agent, approvalExpiresS: number, port: number): Promise<Runtime> {
   const engine = restate({ ...server, namespace: "config", log: () => {} });
-  const runtime = createRuntime({ agents: [agent], engine, approver: "people", approvalExpiresS });
+  const runtime = createRuntime({ agents: [agent], engine, approver: "human", approvalExpiresS });
   await runtime.serve({ port, deltas: null });
   return runtime;
 }

@@ -10,7 +10,7 @@ import {
 import { AttemptId, type Store } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
-import { heldModel } from "reeve/testing";
+import { manualModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { countTries } from "./count-tries.ts";
 import { StoredInvocations } from "./stored-invocations.ts";
@@ -228,7 +228,7 @@ test(
 test(
   "a stored and watched run of 5 slow steps",
   async () => {
-    const model = heldModel();
+    const model = manualModel();
     const read = Promise.withResolvers<string>();
     const slow: Agent = {
       id: AgentId.of("slow"),

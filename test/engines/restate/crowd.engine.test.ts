@@ -1,6 +1,6 @@
 import { createRuntime, type NumberedEvent, type Priority } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
-import { providerDouble, say, scriptedModel, type DoubleRequest, type DoubleAnswer } from "reeve/testing";
+import { fakeProvider, say, scriptedModel, type ProviderRequest, type ProviderAnswer } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 import { createCrowd, crowdPriorities, crowdSize, workerName } from "./fixtures/crowd.ts";
@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const maxAgents = 20;
 
 /** The lead calls every worker at once, and returns how many of them answered. */
-function answer({ model, messages }: DoubleRequest): DoubleAnswer {
+function answer({ model, messages }: ProviderRequest): ProviderAnswer {
   if (model === "worker") return { text: "done" };
   const results = messages
     .flatMap(({ parts }) => parts)
@@ -51,7 +51,7 @@ function medianStart(started: readonly string[], priority: Priority): number {
 test("2.1 a supervisor with 100 workers never has more than 20 live runs, starts high before low, and starves none", async () => {
   const processes = new Map<string, number>();
   const isServedTwice = Promise.withResolvers<void>();
-  await using double = await providerDouble({
+  await using double = await fakeProvider({
     script: async (request) => {
       const name = request.headers["x-process"] ?? "";
       const calls = (processes.get(name) ?? 0) + 1;

@@ -1,19 +1,19 @@
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
 import { restate, restateServer, type LogRecord, type RestateServer } from "reeve/engines/restate";
-import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
+import { fakeProvider, type ProviderRequest, type FakeProvider } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { launch, program, settle } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 import { eventually, figure, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
 
 let server: RestateServer;
-let double: ProviderDouble;
+let double: FakeProvider;
 /** The requests to the fake provider, by model. Held ones are answered on release. */
 let requests: string[];
 let held: Record<string, PromiseWithResolvers<void>>;
 const asked = (model: string): number => requests.filter((name) => name === model).length;
 
-async function script({ model }: DoubleRequest): Promise<{ text: string }> {
+async function script({ model }: ProviderRequest): Promise<{ text: string }> {
   requests.push(model);
   await held[model]?.promise;
   return { text: `${model} answers` };
@@ -26,7 +26,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   requests = [];
   held = { stuck: Promise.withResolvers(), "stuck-too": Promise.withResolvers() };
-  double = await providerDouble({ script });
+  double = await fakeProvider({ script });
 });
 
 afterEach(async () => {

@@ -30,7 +30,7 @@ async function answering(
 
 function ingressTo(...urls: readonly string[]): Ingress {
   const seals = new Seals({ of: async () => [{ id: "key", secret: new Uint8Array(32) }] });
-  return new Ingress({ urls, names: new ServiceNames("test"), seals, patienceMs: 20_000 });
+  return new Ingress({ urls, names: new ServiceNames("test"), seals, connectTimeoutMs: 20_000 });
 }
 
 const call = { to: { type: "object", key: "key" }, method: "method", argument: null };

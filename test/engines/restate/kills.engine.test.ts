@@ -4,13 +4,13 @@ import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
-import { providerDouble, type DoubleRequest, type ProviderDouble } from "reeve/testing";
+import { fakeProvider, type ProviderRequest, type FakeProvider } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 
 const price = { input: 1_000_000, output: 2_000_000 };
 let server: RestateServer;
-let double: ProviderDouble;
+let double: FakeProvider;
 let held: PromiseWithResolvers<void>;
 const workers: ChildProcess[] = [];
 let port: number;
@@ -22,7 +22,7 @@ let hangs = 1;
 const asked = (model: string): number => requests.filter((name) => name === model).length;
 
 /** `stuck` and `mail` hang the first time they are asked, or the first few; then they answer. */
-async function script({ model }: DoubleRequest): Promise<{ text: string }> {
+async function script({ model }: ProviderRequest): Promise<{ text: string }> {
   requests.push(model);
   if (model !== "quick" && asked(model) <= hangs) await held.promise;
   return { text: `${model} answers` };
@@ -36,7 +36,7 @@ beforeEach(async () => {
   held = Promise.withResolvers();
   requests = [];
   hangs = 1;
-  double = await providerDouble({ script });
+  double = await fakeProvider({ script });
   port = await freePort();
 });
 

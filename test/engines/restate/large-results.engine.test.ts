@@ -10,7 +10,7 @@ let engine: Engine;
 beforeAll(async () => {
   server = await restateServer();
   // After each operation the execution is discarded, so every value is read from the journal.
-  engine = restate({ ...server, fuzz: true });
+  engine = restate({ ...server, replayEveryStep: true });
   engine.define(program);
   await engine.serve({ port: 0 });
 }, 300_000);

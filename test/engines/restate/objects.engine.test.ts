@@ -61,7 +61,7 @@ test("reads see the writes and clears of the same call", async () => {
 test("of several nodes, one that does not answer is left out", async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const ingress = [nobody, server.ingress];
-  await using client = restate({ ingress, admin: server.admin, patienceMs: 5_000 });
+  await using client = restate({ ingress, admin: server.admin, connectTimeoutMs: 5_000 });
   client.define(program);
   expect(await client.call(fresh(), "add", 2)).toBe(2);
 });

@@ -77,7 +77,7 @@ test("a run of an older release waits, names the build it needs, and finishes th
   await before.runtime[Symbol.asyncDispose]();
   const between = await worker("new", port);
   const signalled = between.runtime.run(treeId).signal("go").catch(String);
-  const blocker = await between.runtime.run(treeId).obstacle();
+  const blocker = await between.runtime.run(treeId).blocker();
   expect(blocker).toMatchObject({ kind: "release", build: "old" });
   expect(blocker?.words).toContain("has protocol 0, this worker understands 1");
   await between.runtime[Symbol.asyncDispose]();
@@ -102,7 +102,7 @@ test("a call that an older release has sealed waits for that release, and is not
     body: Buffer.from(argument),
   });
   expect(sent.status).toBe(202);
-  const blocker = () => engine.objectObstacle?.({ type, key });
+  const blocker = () => engine.objectBlocker?.({ type, key });
   await expect.poll(blocker, { timeout: 10_000 }).toMatchObject({ kind: "release", build: null });
   expect((await blocker())?.words).toContain("older-format: serve the release it was written with");
   await engine[Symbol.asyncDispose]();

@@ -16,20 +16,26 @@ afterAll(() => server.stop());
 test("two workers behind one address take over from each other, whatever ports they have", async () => {
   const ports = [await freePort(), await freePort()];
   const [balancer, url] = await balance(ports);
-  const inHand = Promise.withResolvers<number>();
+  const currentMessage = Promise.withResolvers<number>();
   const serve = async (port: number): Promise<Runtime> => {
     const agent: Agent = {
       id: AgentId.of("worker"),
       run: (ctx) =>
         ctx.step("work", async () => {
-          inHand.resolve(port);
+          currentMessage.resolve(port);
           // The first worker that has it never returns from it.
-          return port === (await inHand.promise) ? new Promise<never>(() => undefined) : port;
+          return port === (await currentMessage.promise) ? new Promise<never>(() => undefined) : port;
         }),
     };
     const runtime = createRuntime({
       agents: [agent],
-      engine: restate({ ingress: server.ingress, admin: server.admin, url, keptMs: 0, log: () => undefined }),
+      engine: restate({
+        ingress: server.ingress,
+        admin: server.admin,
+        url,
+        stepRetentionMs: 0,
+        log: () => undefined,
+      }),
     });
     await runtime.serve({ port });
     return runtime;
@@ -42,7 +48,7 @@ test("two workers behind one address take over from each other, whatever ports t
   const starter: Agent = { id: AgentId.of("worker"), run: async () => null };
   await using client = createRuntime({ agents: [starter], engine: restate(server) });
   const run = await client.start(starter, "go");
-  const first = ports.indexOf(await inHand.promise);
+  const first = ports.indexOf(await currentMessage.promise);
   await workers[first]?.[Symbol.asyncDispose]();
   expect((await run.result()).output).toBe(ports[1 - first]);
   await workers[1 - first]?.[Symbol.asyncDispose]();

@@ -144,7 +144,12 @@ test("only a server that signs with one of the identity keys can call a worker",
   expect(await unsigned(port, "/v/signed/discover")).toBe(401);
   expect(await unsigned(port, "/v/signed/invoke/reeve.counter/add")).toBe(401);
   await engine[Symbol.asyncDispose]();
-  const other = serve({ ...own, build: "other", identityKeys: [identity().publicKey], patienceMs: 200 });
+  const other = serve({
+    ...own,
+    build: "other",
+    identityKeys: [identity().publicKey],
+    connectTimeoutMs: 200,
+  });
   await expect(other).rejects.toMatchObject({ problem: "identity-refused" });
   await rm(directory, { recursive: true });
 }, 300_000);

@@ -5,7 +5,7 @@ import { createRuntime, type NumberedEvent } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { boss, helper } from "./fixtures/listed-agents.ts";
+import { lead, writer } from "./fixtures/listed-agents.ts";
 import { freePort } from "../../free-port.ts";
 import { killWorkers, startWorker } from "./worker-process.ts";
 
@@ -30,8 +30,8 @@ test("a tree is read from the store by another process while its workers are kil
   const work = () => startWorker("stores-worker.ts", [server.ingress, server.admin, port, path]);
   const first = await work();
   const store = await sqliteStore({ path });
-  await using runtime = createRuntime({ agents: [boss, helper], engine: restate(server), store });
-  const run = await runtime.start(boss, "go", { tenant: "acme" });
+  await using runtime = createRuntime({ agents: [lead, writer], engine: restate(server), store });
+  const run = await runtime.start(lead, "go", { tenant: "acme" });
   const events: NumberedEvent[] = [];
   const reading = (async () => {
     for await (const event of run.events()) events.push(event);
@@ -56,10 +56,10 @@ test("a tree is read from the store by another process while its workers are kil
   const { items } = await runtime.runs.list({ tenant: "acme", rootsOnly: true, status: "completed" });
   expect(items.map(({ runId }) => runId)).toEqual([run.runId]);
   const links = await runtime.audit.read({ tenant: "acme" });
-  const hired = events
+  const spawned = events
     .filter(({ type }) => type === "spawn.admitted")
     .map(({ seq }) => `${run.treeId}/${seq}`);
-  expect(links.filter(({ kind }) => kind === "spawn").map(({ source }) => source)).toEqual(hired);
+  expect(links.filter(({ kind }) => kind === "spawn").map(({ source }) => source)).toEqual(spawned);
   expect(new Set(links.map(({ source }) => source)).size).toBe(links.length);
   expect(await runtime.audit.verify({ tenant: "acme" })).toMatchObject({ ok: true, length: links.length });
 }, 300_000);

@@ -3,7 +3,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { agent, createRuntime, languageModel, tool } from "reeve";
 import { type Price } from "#kernel";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
-import { providerDouble } from "reeve/testing";
+import { fakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 
@@ -24,7 +24,7 @@ const look = tool({
 });
 
 test("3.6 a provider's bill stays below the cap, and no second price of its model can enter", async () => {
-  await using double = await providerDouble();
+  await using double = await fakeProvider();
   const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
   const dear: Price = { input: 30_000_000, output: 150_000_000 };
   const model = (price: Price) => languageModel(anthropic("claude-sonnet-4-5"), { price });

@@ -275,7 +275,7 @@ test("a run that asks for something else than its journal holds is paused", asyn
   await expect.poll(() => statusOf(admitting.execution), { timeout: 20_000 }).toBe("paused");
   const diverged = { kind: "diverged", retryAt: null };
   for (const { execution } of [diverging, admitting])
-    await expect.poll(async () => engine.obstacle?.(execution), { timeout: 20_000 }).toMatchObject(diverged);
+    await expect.poll(async () => engine.blocker?.(execution), { timeout: 20_000 }).toMatchObject(diverged);
 });
 
 test("the error that blocks a run is reported without its message", async () => {
@@ -285,12 +285,12 @@ test("the error that blocks a run is reported without its message", async () => 
   const failing = await launch(engine, async () => {
     throw new TypeError("the secret is 42");
   });
-  const obstacle = async (execution: string): Promise<unknown> => engine.obstacle?.(execution);
+  const blocker = async (execution: string): Promise<unknown> => engine.blocker?.(execution);
   await expect
-    .poll(() => obstacle(large.execution), { timeout: 20_000 })
+    .poll(() => blocker(large.execution), { timeout: 20_000 })
     .toMatchObject({ kind: "too-large", words: "a message has 9 bytes: at most 8 are possible" });
   await expect
-    .poll(() => obstacle(failing.execution), { timeout: 20_000 })
+    .poll(() => blocker(failing.execution), { timeout: 20_000 })
     .toMatchObject({ kind: "failing", words: "TypeError: its text is in the log of the worker" });
 });
 

@@ -108,8 +108,8 @@ const look = tool({
   execute: async () => secret.toolOutput,
 });
 
-const helper: Agent = {
-  id: AgentId.of("helper"),
+const writer: Agent = {
+  id: AgentId.of("writer"),
   async run(ctx, inbox) {
     for await (const message of inbox) await ctx.reply(message, secret.reply);
   },
@@ -123,8 +123,8 @@ const fails: Agent = {
 let attempts = 0;
 
 /** Sends or receives each of them, and waits before its end. */
-const boss: Agent = {
-  id: AgentId.of("boss"),
+const lead: Agent = {
+  id: AgentId.of("lead"),
   model: scriptedModel([say(secret.answer)]),
   tools: [look],
   async run(ctx) {
@@ -132,7 +132,7 @@ const boss: Agent = {
     await ctx.step("fail", () => Promise.reject(new Error(secret.stepError))).catch(() => null);
     await ctx.llm([ChatMessage.user(secret.prompt)]);
     await ctx.tool("look", { at: secret.toolInput });
-    const child = await ctx.spawn(helper, secret.task);
+    const child = await ctx.spawn(writer, secret.task);
     await ctx.ask(child, secret.message, { timeoutS: 30 });
     await ctx.join(await ctx.spawn(fails, "fail"));
     await ctx.emit({ found: secret.emitted });
@@ -145,9 +145,9 @@ const boss: Agent = {
 
 test("no input, step or output of a run is readable in any file of the server", async () => {
   const engine = restate({ ...server, namespace: "agents", log: () => {} });
-  await using runtime = new Runtime({ agents: [boss, helper, fails], engine });
+  await using runtime = new Runtime({ agents: [lead, writer, fails], engine });
   await runtime.serve({ port: 0 });
-  const run = await runtime.start(boss, secret.input, {
+  const run = await runtime.start(lead, secret.input, {
     tenant: "acme",
     metadata: { note: secret.metadata },
   });

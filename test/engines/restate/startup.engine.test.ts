@@ -114,7 +114,7 @@ test("a reachable host without a list of allowed callers", () => {
 /** Asserts how serving fails with these options, and that it can be retried. */
 async function failure(options: Partial<RestateOptions>, port = 0): Promise<readonly [string, string]> {
   const { ingress, admin } = server;
-  await using engine = restate({ ingress, admin, patienceMs: 200, ...options });
+  await using engine = restate({ ingress, admin, connectTimeoutMs: 200, ...options });
   engine.define(counterProgram(async () => {}));
   const first: StartupError = await engine.serve({ port }).catch((error) => error);
   await expect(engine.serve({ port })).rejects.toThrow(first.message.slice(0, 20));

@@ -93,7 +93,7 @@ test("a step that takes longer than the inactivity timeout leaves its run able t
 });
 
 test("an execution that is thrown away after every operation does nothing twice", async () => {
-  const fuzzed = restate({ ...server, namespace: "fuzzed", fuzz: true });
+  const fuzzed = restate({ ...server, namespace: "fuzzed", replayEveryStep: true });
   fuzzed.define(program);
   await fuzzed.serve({ port: 0 });
   const asked = Promise.withResolvers<Json>();

@@ -4,12 +4,12 @@ import { type AttemptId } from "reeve/store";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import {
   answers,
-  DoubleMessage,
-  providerDouble,
+  ProviderMessage,
+  fakeProvider,
   say,
   scriptedModel,
-  type DoubleScript,
-  type ProviderDouble,
+  type ProviderScript,
+  type FakeProvider,
 } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Reply, StrategyCase } from "../../../src/testing/engine-suite/strategy-table.ts";
@@ -43,7 +43,7 @@ const makeLead = (strategy: StrategyCase, model: (name: string, reply: Reply) =>
   strategy.make({ calls: [], failing: null, poor: null, before: () => undefined, model });
 
 /** Answers each model of a strategy according to its table. */
-function scriptOf(strategy: StrategyCase): DoubleScript {
+function scriptOf(strategy: StrategyCase): ProviderScript {
   const replies = new Map<string, Reply>();
   makeLead(strategy, (name, reply) => {
     replies.set(name, reply);
@@ -55,13 +55,13 @@ function scriptOf(strategy: StrategyCase): DoubleScript {
     const calls = request.messages.slice(asked).filter(({ role }) => role === "assistant").length;
     const reply = replies.get(request.model);
     if (!reply) throw new TypeError(`no model has the name ${request.model}`);
-    return answers([reply(last ? DoubleMessage.text(last) : "", calls + 1)])(request);
+    return answers([reply(last ? ProviderMessage.text(last) : "", calls + 1)])(request);
   };
 }
 
 /** Starts a double that bills the same call always with the same tokens. */
-const startDouble = (strategy: StrategyCase): Promise<ProviderDouble> =>
-  providerDouble({ script: scriptOf(strategy), hiddenTokensPerMessage: 0, toolPromptTokens: 0 });
+const startDouble = (strategy: StrategyCase): Promise<FakeProvider> =>
+  fakeProvider({ script: scriptOf(strategy), hiddenTokensPerMessage: 0, toolPromptTokens: 0 });
 
 /** The end of a tree, and the model calls on its ledger. */
 interface Outcome {
@@ -119,7 +119,7 @@ function killsOf(steps: number): readonly Boundary[] {
 async function runKilled(
   strategy: StrategyCase,
   namespace: string,
-  { kills, double }: { readonly kills: readonly Boundary[]; readonly double: ProviderDouble },
+  { kills, double }: { readonly kills: readonly Boundary[]; readonly double: FakeProvider },
 ): Promise<Outcome> {
   const { ingress, admin } = server;
   const port = await freePort();

@@ -103,7 +103,7 @@ const ways: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   "its replay has diverged": async ({ child, diverge }) => {
     diverge();
     await child.signal("go");
-    await expectSoon(async () => (await child.obstacle())?.kind, "diverged");
+    await expectSoon(async () => (await child.blocker())?.kind, "diverged");
   },
   "its invocation was killed at the engine": async ({ namespace }) => {
     const found = await rows(
@@ -120,7 +120,7 @@ const ways: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     for (const { service_key: key = "", key: part = "" } of parts)
       await engine.call({ type: "content", key }, "remove", { names: [part.split("/")[1] ?? ""] });
     await child.signal("go");
-    await expectSoon(async () => (await child.obstacle())?.kind, "failing");
+    await expectSoon(async () => (await child.blocker())?.kind, "failing");
   },
 };
 

@@ -6,10 +6,10 @@ import { Runtime } from "#runtime";
 
 /** Every case of the suite on a server of its own, plain or with every execution replayed after each operation. */
 export function suiteOnRestate({
-  fuzz,
+  replayEveryStep,
   slowness,
 }: {
-  readonly fuzz: boolean;
+  readonly replayEveryStep: boolean;
   readonly slowness: number;
 }): void {
   let server: RestateServer;
@@ -27,11 +27,11 @@ export function suiteOnRestate({
       const namespaces: string[] = [];
       const harness: SuiteHarness = {
         slowness,
-        losesHookCalls: fuzz,
+        losesHookCalls: replayEveryStep,
         runtime: async (options) => {
           const namespace = `suite-${randomUUID()}`;
           namespaces.push(namespace);
-          const engine = restate({ ...server, namespace, fuzz, log: () => {} });
+          const engine = restate({ ...server, namespace, replayEveryStep, log: () => {} });
           const runtime = new Runtime({ ...options, engine });
           await runtime.serve({ port: 0 });
           return runtime;

@@ -2,5 +2,5 @@ import { describe } from "vitest";
 import { suiteOnRestate } from "./suite-on-restate.ts";
 
 describe("restate engine, as it is", () => {
-  suiteOnRestate({ fuzz: false, slowness: 1 });
+  suiteOnRestate({ replayEveryStep: false, slowness: 1 });
 });

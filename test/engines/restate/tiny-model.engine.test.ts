@@ -11,11 +11,11 @@ test("a genuine model spawns a child, and the ledger has every token that it rea
     maxOutputTokens: 100,
   });
   const reviewer = agent({ name: "reviewer", model });
-  const boss = agent({ name: "boss", model, team: [reviewer] });
-  await using runtime = createRuntime({ agents: [boss, reviewer], engine: restate(server) });
+  const lead = agent({ name: "lead", model, team: [reviewer] });
+  await using runtime = createRuntime({ agents: [lead, reviewer], engine: restate(server) });
   await runtime.serve({ port: 0 });
 
-  const run = await runtime.start(boss, "ask the reviewer to check plans", { budget: { maxCostUsd: 0.01 } });
+  const run = await runtime.start(lead, "ask the reviewer to check plans", { budget: { maxCostUsd: 0.01 } });
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);
   const { status, output, usage, costMicros, inDoubtMicros } = await run.result();

@@ -1,13 +1,13 @@
 import { AgentId, createRuntime, type Agent, type RunHandle } from "reeve";
-import type { Obstacle } from "reeve/engine";
+import type { Blocker } from "reeve/engine";
 import { restate, restateServer, type RestateEngine, type RestateServer } from "reeve/engines/restate";
-import { providerDouble, type ProviderDouble } from "reeve/testing";
+import { fakeProvider, type FakeProvider } from "reeve/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 import { eventually, killWorkers, startWorker, type WorkerProcess } from "./worker-process.ts";
 
 let server: RestateServer;
-let double: ProviderDouble;
+let double: FakeProvider;
 let engine: RestateEngine;
 let asked: number;
 /** Two builds of one program, each with its port; fresh names for each test. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   asked = 0;
   tests += 1;
-  double = await providerDouble({ script: () => ({ text: `answer ${(asked += 1)}` }) });
+  double = await fakeProvider({ script: () => ({ text: `answer ${(asked += 1)}` }) });
   engine = restate(server);
   old = { name: `old-${tests}`, port: await freePort() };
   young = { name: `young-${tests}`, port: await freePort() };
@@ -98,7 +98,7 @@ test("a run waits for its build while another has its port", async () => {
 test("a run with a missing build waits, and moves to a compatible one without repeating a step", async () => {
   const gone = await work(old, "1");
   const run = await startWaiting("clerk");
-  expect(await run.obstacle()).toBeNull();
+  expect(await run.blocker()).toBeNull();
   await kill(gone);
   await work(young, "1");
   await run.signal("go");
@@ -118,7 +118,7 @@ test("a run with a missing build waits, and moves to a compatible one without re
 
 test("the terms of a child are no part of its parent's journal", async () => {
   const gone = await work(old, "1");
-  const run = await start("boss");
+  const run = await start("lead");
   // A waiting parent may still wait for its child, whose question a kill would lose.
   await eventually(() => gone.said().includes("helped"));
   await kill(gone);
@@ -132,7 +132,7 @@ test("the terms of a child are no part of its parent's journal", async () => {
 test("runs move away from a worker that still serves, each when its step has ended", async () => {
   const answers = Promise.withResolvers<void>();
   await double.close();
-  double = await providerDouble({
+  double = await fakeProvider({
     script: async () => {
       asked += 1;
       await answers.promise;
@@ -221,9 +221,9 @@ async function refused({ said }: WorkerProcess): Promise<void> {
 }
 
 /** Returns the blocker of a run, once it is of this kind. */
-async function stuck(run: RunHandle, kind: Obstacle["kind"]): Promise<Obstacle | null> {
-  let found: Obstacle | null = null;
-  await eventually(async () => (found = await run.obstacle())?.kind === kind);
+async function stuck(run: RunHandle, kind: Blocker["kind"]): Promise<Blocker | null> {
+  let found: Blocker | null = null;
+  await eventually(async () => (found = await run.blocker())?.kind === kind);
   return found;
 }
 

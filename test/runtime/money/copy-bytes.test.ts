@@ -1,7 +1,7 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { agent, createRuntime, languageModel, tool } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
-import { DoubleMessage, type DoubleScript } from "reeve/testing";
+import { ProviderMessage, type ProviderScript } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDouble } from "../../testing/real-providers.ts";
@@ -9,9 +9,9 @@ import { openDouble } from "../../testing/real-providers.ts";
 const price = { input: 3_000_000, output: 15_000_000, cachedInput: 300_000 };
 
 /** Answers with text; a review stores a note first. */
-const script: DoubleScript = ({ messages }) => {
+const script: ProviderScript = ({ messages }) => {
   const last = messages.at(-1);
-  return last?.role === "user" && DoubleMessage.text(last).startsWith("Keep notes")
+  return last?.role === "user" && ProviderMessage.text(last).startsWith("Keep notes")
     ? { toolCalls: [{ name: "remember", input: { note: "The user reads reports." } }] }
     : { text: "The report says so, on its second page. ".repeat(4) };
 };

@@ -1,6 +1,6 @@
 import { agent, createRuntime, languageModel, tool, type AgentOptions, type PromptSection } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
-import { DoubleMessage, type DoubleScript } from "reeve/testing";
+import { ProviderMessage, type ProviderScript } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDouble, realModel, type ProviderName } from "../../testing/real-providers.ts";
@@ -9,8 +9,8 @@ const price = { input: 3_000_000, output: 15_000_000, cachedInput: 300_000, cach
 const maxTurns = 200;
 
 /** A search for each question, then an answer. */
-const script: DoubleScript = ({ messages }) =>
-  messages.findLast((message) => !DoubleMessage.text(message).startsWith("Page "))?.role === "tool"
+const script: ProviderScript = ({ messages }) =>
+  messages.findLast((message) => !ProviderMessage.text(message).startsWith("Page "))?.role === "tool"
     ? { text: "The report says so, on its second page. ".repeat(4) }
     : { toolCalls: [{ name: "search", input: { query: "report" } }] };
 

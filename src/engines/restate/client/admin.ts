@@ -77,10 +77,10 @@ export class Admin {
     if (deployments.length === 0) return [];
     const conditions = [
       "status <> 'completed'",
-      `starts_with(target_service_name, ${quoted(prefix)})`,
+      `starts_with(target_service_name, ${quoteSql(prefix)})`,
       // An invocation without journal entries is pinned to no deployment, and moves to the newest by itself.
-      `pinned_deployment_id IN (${deployments.map(quoted).join(", ")})`,
-      ...(failure === undefined ? [] : [`strpos(last_failure, ${quoted(failure)}) > 0`]),
+      `pinned_deployment_id IN (${deployments.map(quoteSql).join(", ")})`,
+      ...(failure === undefined ? [] : [`strpos(last_failure, ${quoteSql(failure)}) > 0`]),
     ];
     const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;
     return (await this.#query<{ readonly id: string }>(query)).map(({ id }) => id);
@@ -90,7 +90,7 @@ export class Admin {
   async invocation(execution: string): Promise<Invocation | null> {
     const columns =
       "status, pinned_deployment_id, last_failure, next_retry_at, completion_result, completion_failure";
-    const query = `SELECT ${columns} FROM sys_invocation WHERE id = ${quoted(execution)}`;
+    const query = `SELECT ${columns} FROM sys_invocation WHERE id = ${quoteSql(execution)}`;
     return (await this.#query<Invocation>(query))[0] ?? null;
   }
 
@@ -100,14 +100,14 @@ export class Admin {
     key: string,
   ): Promise<readonly Pick<Invocation, "last_failure" | "next_retry_at">[]> {
     return this.#query(`SELECT last_failure, next_retry_at FROM sys_invocation
-      WHERE target_service_name = ${quoted(service)} AND target_service_key = ${quoted(key)}
+      WHERE target_service_name = ${quoteSql(service)} AND target_service_key = ${quoteSql(key)}
       AND status <> 'completed' AND last_failure IS NOT NULL LIMIT 10`);
   }
 
   /** Returns the deployment of an unfinished execution that a caller has started. Null if there is none. */
   async pinnedBy(service: string, caller: string): Promise<string | null> {
-    const query = `SELECT pinned_deployment_id FROM sys_invocation WHERE target_service_name = ${quoted(service)}
-      AND status <> 'completed' AND starts_with(invoked_by_target, ${quoted(caller)})
+    const query = `SELECT pinned_deployment_id FROM sys_invocation WHERE target_service_name = ${quoteSql(service)}
+      AND status <> 'completed' AND starts_with(invoked_by_target, ${quoteSql(caller)})
       AND pinned_deployment_id IS NOT NULL LIMIT 1`;
     const [found] = await this.#query<{ readonly pinned_deployment_id: string }>(query);
     return found?.pinned_deployment_id ?? null;
@@ -118,13 +118,13 @@ export class Admin {
     service: string,
   ): Promise<readonly { readonly id: string; readonly invoked_by_target?: string }[]> {
     return this.#query(`SELECT id, invoked_by_target FROM sys_invocation
-      WHERE target_service_name = ${quoted(service)}
+      WHERE target_service_name = ${quoteSql(service)}
       AND (status = 'paused' OR (status = 'completed' AND completion_result = 'failure')) LIMIT 1000`);
   }
 
   /** Returns the failure for which the execution was paused. */
   async pausedFor(execution: string): Promise<string | undefined> {
-    const query = `SELECT event_json FROM sys_journal_events WHERE id = ${quoted(execution)} AND event_type = 'Paused'
+    const query = `SELECT event_json FROM sys_journal_events WHERE id = ${quoteSql(execution)} AND event_type = 'Paused'
       ORDER BY appended_at DESC LIMIT 1`;
     const [event] = await this.#query<{ readonly event_json: string }>(query);
     if (!event) return undefined;
@@ -156,6 +156,6 @@ export class Admin {
   }
 }
 
-function quoted(text: string): string {
+function quoteSql(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

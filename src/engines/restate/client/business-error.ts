@@ -11,7 +11,7 @@ import {
   isJsonObject,
   type Seal,
 } from "#kernel";
-import { opened, sealed } from "../sealing/sealed-serde.ts";
+import { openJson, sealJson } from "../sealing/sealed-serde.ts";
 
 const businessStatus = 422;
 const mark = "sealed:";
@@ -33,7 +33,7 @@ const unsealed: ReadonlySet<unknown> = new Set(["seal-broken", "key-destroyed"])
  */
 export const BusinessError = {
   toTerminal: (error: unknown, seal: Seal): TerminalError =>
-    terminal(mark + Buffer.from(sealed(seal, Json.of(encodeError(error)))).toString("base64")),
+    terminal(mark + Buffer.from(sealJson(seal, Json.of(encodeError(error)))).toString("base64")),
 
   /**
    * Returns the error for a call that cannot be opened. It is not sealed, and holds no content. Null for one that
@@ -50,7 +50,7 @@ export const BusinessError = {
    * error.
    */
   data: (message: string, seal: Seal): ErrorData =>
-    ours(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
+    decodeOwnError(message, seal) ?? new ForeignError({ message, kind: "restate" }).toJSON(),
 
   /** Returns the error of a failed call. @throws errors that are not terminal: Restate retries those. */
   ofCall: (error: unknown, seal: Seal): ReeveError => {
@@ -60,7 +60,7 @@ export const BusinessError = {
 
   /** Returns the error that was thrown at the other end. Null if the failure is not ours. */
   decode: (message: string, seal: Seal): ReeveError | null => {
-    const data = ours(message, seal);
+    const data = decodeOwnError(message, seal);
     return data && decodeError(data);
   },
 } as const;
@@ -79,9 +79,9 @@ function terminal(message: string): TerminalError {
   return new TerminalError(message, { errorCode: businessStatus });
 }
 
-function ours(message: string, seal: Seal): ErrorData | null {
+function decodeOwnError(message: string, seal: Seal): ErrorData | null {
   if (message.startsWith(mark))
-    return Json.as(opened(seal, Buffer.from(message.slice(mark.length), "base64")));
+    return Json.as(openJson(seal, Buffer.from(message.slice(mark.length), "base64")));
   if (!message.startsWith("{")) return null;
   try {
     const data: unknown = JSON.parse(message);

@@ -10,7 +10,7 @@ interface Watcher {
   readonly hurry: () => void;
 }
 
-interface Watched {
+interface WatchedObject {
   /** Number of waits for any change since the object was last expected to change. The delay grows with it. */
   anyWaits: number;
   /** Number of waits for a change of one name. */
@@ -26,7 +26,7 @@ interface Watched {
  * elsewhere.
  */
 export class ChangePoll {
-  readonly #objects = new LruMap<string, Watched>({ max: maxObjects });
+  readonly #objects = new LruMap<string, WatchedObject>({ max: maxObjects });
   readonly #closing = new AbortController();
 
   /** Resolves when it is time to poll again. @throws the signal's reason. */
@@ -57,7 +57,7 @@ export class ChangePoll {
 
   /** Resets the delays, because this process is about to change the object. */
   reset(object: ObjectAddress): void {
-    const watched = this.#objects.get(keyOf(object));
+    const watched = this.#objects.get(toObjectKey(object));
     if (!watched) return;
     watched.anyWaits = 0;
     if (!watched.isHere) watched.namedWaits = 0;
@@ -79,8 +79,8 @@ export class ChangePoll {
     this.#closing.abort(new Error("the engine is closed"));
   }
 
-  #of(object: ObjectAddress): Watched {
-    return this.#objects.getOrCreate(keyOf(object), () => ({
+  #of(object: ObjectAddress): WatchedObject {
+    return this.#objects.getOrCreate(toObjectKey(object), () => ({
       anyWaits: 0,
       namedWaits: 0,
       isHere: false,
@@ -89,10 +89,10 @@ export class ChangePoll {
   }
 }
 
-function nextWait(watched: Watched, name: string | undefined): number {
+function nextWait(watched: WatchedObject, name: string | undefined): number {
   return backoffMs(name === undefined ? watched.anyWaits++ : watched.namedWaits++, poll);
 }
 
-function keyOf(object: ObjectAddress): string {
+function toObjectKey(object: ObjectAddress): string {
   return `${object.type}/${object.key}`;
 }

@@ -12,7 +12,7 @@ import type { MethodCall } from "../sealing/sealed-call.ts";
 type Call = (call: MethodCall, signal?: AbortSignal) => Promise<Json>;
 
 /** A call without an answer yet. */
-interface Waiting extends BatchedCall {
+interface QueuedCall extends BatchedCall {
   readonly signal: AbortSignal | undefined;
   readonly resolve: (reply: Json) => void;
   readonly reject: (error: unknown) => void;
@@ -30,7 +30,7 @@ export class GroupedCalls {
   readonly #call: Call;
   readonly #definitions: ReadonlyMap<string, ObjectDefinition>;
   /** By object: the calls that wait for the one in flight. */
-  readonly #lines = new Map<string, Set<Waiting>>();
+  readonly #lines = new Map<string, Set<QueuedCall>>();
 
   /** Objects without a `batchMethod` are called directly. */
   constructor(call: Call, objects: readonly ObjectDefinition[]) {
@@ -43,11 +43,11 @@ export class GroupedCalls {
     const { batchMethod, methods } = this.#definitions.get(to.type) ?? {};
     if (batchMethod === undefined || !methods?.[method]) return this.#call({ to, method, argument }, signal);
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { method, argument, signal, resolve, reject };
+      const waiting: QueuedCall = { method, argument, signal, resolve, reject };
       const key = `${to.type}/${to.key}`;
       const line = this.#lines.get(key);
-      if (line) return wait(line, waiting);
-      const others = new Set<Waiting>();
+      if (line) return enqueueCall(line, waiting);
+      const others = new Set<QueuedCall>();
       this.#lines.set(key, others);
       void this.#send(to, batchMethod, [waiting]).then(() => this.#next(key, to, batchMethod));
     });
@@ -61,24 +61,24 @@ export class GroupedCalls {
   /** Sends the calls that arrived while the last ones were in flight. */
   async #next(key: string, to: ObjectAddress, batchMethod: string): Promise<void> {
     const line = this.#lines.get(key);
-    for (let calls = take(line); calls.length > 0; calls = take(line))
+    for (let calls = takeCalls(line); calls.length > 0; calls = takeCalls(line))
       await this.#send(to, batchMethod, calls);
     this.#lines.delete(key);
   }
 
   /** Sends calls. Never rejects: each call gets its own answer. */
-  async #send(to: ObjectAddress, batchMethod: string, calls: readonly Waiting[]): Promise<void> {
+  async #send(to: ObjectAddress, batchMethod: string, calls: readonly QueuedCall[]): Promise<void> {
     const [only] = calls;
     if (only && calls.length === 1) return this.#sendAlone(to, only);
     const given = calls.map(({ method, argument }): BatchedCall => ({ method, argument }));
-    const left = leaving(calls);
+    const left = rejectAborted(calls);
     try {
       const answer = await this.#call(
         { to, method: batchMethod, argument: Json.of({ calls: given }) },
         left.signal,
       );
       const replies = Json.as<readonly BatchedReply[]>(answer);
-      for (const [index, call] of calls.entries()) settle(call, replies[index]);
+      for (const [index, call] of calls.entries()) settleCall(call, replies[index]);
     } catch (error) {
       if (left.signal.aborted) return;
       if (error instanceof RetryableError) return calls.forEach(({ reject }) => reject(error));
@@ -89,26 +89,29 @@ export class GroupedCalls {
     }
   }
 
-  async #sendAlone(to: ObjectAddress, { method, argument, signal, resolve, reject }: Waiting): Promise<void> {
+  async #sendAlone(
+    to: ObjectAddress,
+    { method, argument, signal, resolve, reject }: QueuedCall,
+  ): Promise<void> {
     await this.#call({ to, method, argument }, signal).then(resolve, reject);
   }
 }
 
-function settle({ resolve, reject }: Waiting, reply: BatchedReply | undefined): void {
+function settleCall({ resolve, reject }: QueuedCall, reply: BatchedReply | undefined): void {
   if (!reply) reject(new TypeError("a batch has fewer replies than calls"));
   else if ("error" in reply) reject(decodeError(reply.error));
   else resolve(reply.value);
 }
 
 /** Queues a call. If its signal is aborted, it leaves the queue. */
-function wait(line: Set<Waiting>, call: Waiting): void {
+function enqueueCall(line: Set<QueuedCall>, call: QueuedCall): void {
   const { signal, reject } = call;
   if (signal?.aborted) return reject(signal.reason);
   line.add(call);
   signal?.addEventListener("abort", () => line.delete(call) && reject(signal.reason), { once: true });
 }
 
-function take(line: Set<Waiting> | undefined): readonly Waiting[] {
+function takeCalls(line: Set<QueuedCall> | undefined): readonly QueuedCall[] {
   const calls = [...(line ?? [])].slice(0, maxCalls);
   for (const call of calls) line?.delete(call);
   return calls;
@@ -117,7 +120,10 @@ function take(line: Set<Waiting> | undefined): readonly Waiting[] {
 /**
  * Rejects calls whose signals are aborted while they are in flight. The returned signal aborts when no caller is left.
  */
-function leaving(calls: readonly Waiting[]): { readonly signal: AbortSignal; readonly end: () => void } {
+function rejectAborted(calls: readonly QueuedCall[]): {
+  readonly signal: AbortSignal;
+  readonly end: () => void;
+} {
   const controller = new AbortController();
   let left = calls.length;
   const listeners = calls.map(({ signal, reject }) => {

@@ -7,14 +7,14 @@ import {
   type Seal,
   type Sealing,
 } from "#kernel";
-import { attempts } from "./attempts.ts";
+import { backoff } from "./backoff.ts";
 import { BusinessError } from "./business-error.ts";
 import { type MethodCall, outputSeal, sealCall } from "../sealing/sealed-call.ts";
-import { opened, tooLarge } from "../sealing/sealed-serde.ts";
+import { openJson, findTooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** A request to the ingress. */
-interface Sending {
+interface OutgoingCall {
   readonly path: string;
   /** Null: a request without a body. */
   readonly body: Uint8Array | null;
@@ -42,7 +42,7 @@ export class Ingress {
   readonly #urls: readonly URL[];
   readonly #names: ServiceNames;
   readonly #seals: Sealing;
-  readonly #patienceMs: number;
+  readonly #connectTimeoutMs: number;
   /** Number of nodes that did not answer. It selects the node of the next call. */
   #silences = 0;
   #isClosed = false;
@@ -51,12 +51,12 @@ export class Ingress {
     readonly urls: readonly string[];
     readonly names: ServiceNames;
     readonly seals: Sealing;
-    readonly patienceMs: number;
+    readonly connectTimeoutMs: number;
   }) {
     this.#urls = options.urls.map(httpUrl);
     this.#names = options.names;
     this.#seals = options.seals;
-    this.#patienceMs = options.patienceMs;
+    this.#connectTimeoutMs = options.connectTimeoutMs;
   }
 
   /**
@@ -79,10 +79,10 @@ export class Ingress {
     const { to, method } = call;
     const seal = await this.#seals.of(to.key);
     const { parameter: body, reply } = sealCall(seal, call);
-    const refused = tooLarge(body);
+    const refused = findTooLarge(body);
     if (refused) throw refused;
-    const path = pathOf(this.#names.object(to.type), to.key, method);
-    return decode(await this.#answer(path, body, signal), reply, path);
+    const path = toMethodPath(this.#names.object(to.type), to.key, method);
+    return decodeAnswer(await this.#answer(path, body, signal), reply, path);
   }
 
   /**
@@ -91,7 +91,7 @@ export class Ingress {
    */
   async attach(execution: string, tree: ObjectAddress, signal: AbortSignal): Promise<Json> {
     const path = `/restate/invocation/${encodeURIComponent(execution)}/attach`;
-    for await (const _ of attempts({ ...unknownFor, signal })) {
+    for await (const _ of backoff({ ...unknownFor, signal })) {
       const answer = await this.#answer(path, null, signal);
       if (answer.status === notFound) continue;
       if (!isOk(answer) || answer.body.length === 0) return null;
@@ -102,7 +102,7 @@ export class Ingress {
 
   async #open(body: Uint8Array, execution: string, tree: ObjectAddress): Promise<Json> {
     try {
-      return opened(outputSeal(await this.#seals.of(tree.key), execution), body);
+      return openJson(outputSeal(await this.#seals.of(tree.key), execution), body);
     } catch (error) {
       if (error instanceof KeyDestroyedError) return null;
       throw error;
@@ -115,8 +115,8 @@ export class Ingress {
   }
 
   async #answer(path: string, body: Uint8Array | null, signal?: AbortSignal): Promise<Answer> {
-    const patience = { firstMs: 20, maxMs: 1_000, totalMs: this.#patienceMs, signal };
-    for await (const _ of attempts(patience)) {
+    const patience = { firstMs: 20, maxMs: 1_000, totalMs: this.#connectTimeoutMs, signal };
+    for await (const _ of backoff(patience)) {
       if (this.#isClosed) throw new Error("the engine is closed");
       const silences = this.#silences;
       const answer = await this.#send(this.#node(), { path, body, signal });
@@ -135,12 +135,12 @@ export class Ingress {
   }
 
   /** Sends a request. Null if the connection failed. */
-  async #send(url: URL, sending: Sending): Promise<Answer | null> {
+  async #send(url: URL, sending: OutgoingCall): Promise<Answer | null> {
     const { body, signal } = sending;
     signal?.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
     const sent = this.#request(url, sending);
-    sent.once("response", (response) => void read(response).then(resolve, () => resolve(null)));
+    sent.once("response", (response) => void readAnswer(response).then(resolve, () => resolve(null)));
     sent.once("error", () => resolve(null));
     sent.end(body ?? undefined);
     const answer = await promise;
@@ -148,7 +148,7 @@ export class Ingress {
     return answer;
   }
 
-  #request(url: URL, { path, body, signal }: Sending): ClientRequest {
+  #request(url: URL, { path, body, signal }: OutgoingCall): ClientRequest {
     return request({
       host: url.hostname,
       port: url.port,
@@ -170,20 +170,20 @@ function httpUrl(address: string): URL {
   return url;
 }
 
-async function read(response: IncomingMessage): Promise<Answer> {
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
 }
 
-function pathOf(service: string, key: string, method: string): string {
+function toMethodPath(service: string, key: string, method: string): string {
   return `/${service}/${encodeURIComponent(key)}/${method}`;
 }
 
-function decode(answer: Answer, seal: Seal, path: string): Json {
-  const error = isOk(answer) ? null : BusinessError.decode(messageOf(answer.body.toString()), seal);
+function decodeAnswer(answer: Answer, seal: Seal, path: string): Json {
+  const error = isOk(answer) ? null : BusinessError.decode(parseErrorMessage(answer.body.toString()), seal);
   if (error) throw error;
-  return opened(seal, expectOk(answer, path));
+  return openJson(seal, expectOk(answer, path));
 }
 
 function expectOk(answer: Answer, path: string): Buffer {
@@ -195,7 +195,7 @@ function isOk({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-function messageOf(body: string): string {
+function parseErrorMessage(body: string): string {
   try {
     return String((JSON.parse(body) as { readonly message?: unknown } | null)?.message);
   } catch {

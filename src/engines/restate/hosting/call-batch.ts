@@ -1,6 +1,6 @@
 import type { RestatePromise } from "@restatedev/restate-sdk";
 import { type BatchedCall, type BatchedReply, Json, type Seal, TooLargeError } from "#kernel";
-import { opened } from "../sealing/sealed-serde.ts";
+import { openJson } from "../sealing/sealed-serde.ts";
 import type { RestateOperation } from "./restate-operation.ts";
 
 /** A call in flight, and the seal that opens its reply. */
@@ -9,7 +9,7 @@ export interface BegunCall {
   readonly reply: Seal;
 }
 
-interface Asked extends BatchedCall {
+interface PendingBatchCall extends BatchedCall {
   readonly operation: RestateOperation;
 }
 
@@ -21,13 +21,13 @@ type Begin = (method: string, argument: Json) => BegunCall | TooLargeError;
  */
 export class CallBatch {
   readonly #method: string;
-  #asked: Asked[] = [];
+  #asked: PendingBatchCall[] = [];
 
   constructor(method: string) {
     this.#method = method;
   }
 
-  add(call: Asked): void {
+  add(call: PendingBatchCall): void {
     this.#asked.push(call);
   }
 
@@ -38,7 +38,7 @@ export class CallBatch {
     this.#issue(asked, begin);
   }
 
-  #issue(asked: readonly Asked[], begin: Begin): void {
+  #issue(asked: readonly PendingBatchCall[], begin: Begin): void {
     const [first] = asked;
     if (first && asked.length === 1) return issueAlone(first, begin);
     const calls = asked.map(({ method, argument }) => ({ method, argument }));
@@ -51,18 +51,18 @@ export class CallBatch {
   }
 }
 
-function issueAlone({ operation, method, argument }: Asked, begin: Begin): void {
+function issueAlone({ operation, method, argument }: PendingBatchCall, begin: Begin): void {
   const begun = begin(method, argument);
   if (begun instanceof TooLargeError) operation.refuse(begun);
-  else operation.begin(begun.engine, begun.reply, (bytes) => opened(begun.reply, bytes));
+  else operation.begin(begun.engine, begun.reply, (bytes) => openJson(begun.reply, bytes));
 }
 
 /** Gives each call its part of the reply. */
-function share(asked: readonly Asked[], { engine, reply }: BegunCall): void {
+function share(asked: readonly PendingBatchCall[], { engine, reply }: BegunCall): void {
   let replies: readonly BatchedReply[] | null = null;
   for (const [index, { operation }] of asked.entries())
     operation.beginPart(engine, reply, (bytes) => {
-      replies ??= Json.as<readonly BatchedReply[]>(opened(reply, bytes));
+      replies ??= Json.as<readonly BatchedReply[]>(openJson(reply, bytes));
       const own = replies[index];
       if (!own) throw new TypeError("a batch without a reply for each call");
       return "value" in own ? { ok: true, value: own.value } : { ok: false, error: own.error };

@@ -1,7 +1,7 @@
 import { type ObjectSharedContext as RestateSharedContext, serde as plain } from "@restatedev/restate-sdk";
 import { Json, type RunLaunch, type Seal } from "#kernel";
 import { launchSeal } from "../sealing/sealed-call.ts";
-import { sealed, tooLarge } from "../sealing/sealed-serde.ts";
+import { sealJson, findTooLarge } from "../sealing/sealed-serde.ts";
 import { partitionHeader, runHandler } from "../service-names.ts";
 
 /** A run that a try of a method launches. */
@@ -13,8 +13,8 @@ export interface Launch {
 
 /** Seals the launch of a run. @throws TooLargeError */
 export function sealLaunch(seal: Seal, run: RunLaunch): Uint8Array {
-  const parameter = sealed(launchSeal(seal), Json.of(run));
-  const problem = tooLarge(parameter);
+  const parameter = sealJson(launchSeal(seal), Json.of(run));
+  const problem = findTooLarge(parameter);
   if (problem) throw problem;
   return parameter;
 }

@@ -34,10 +34,10 @@ import { BusinessError } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
 import {
   maxValueBytes,
-  sealed,
+  sealJson,
   sealedSerde,
   stateSerde,
-  tooLarge,
+  findTooLarge,
   tooLargeForState,
 } from "../sealing/sealed-serde.ts";
 import { prepareWake, type Effect, type Message } from "./object-effects.ts";
@@ -56,10 +56,10 @@ class Fetch {
 }
 
 /** A recorded reply of another service to a method: the same in every try. */
-type Asked = { readonly value: Json } | { readonly error: unknown };
+type CallOutcome = { readonly value: Json } | { readonly error: unknown };
 
 /** A request in flight, and the seal that opens its error. */
-interface Asking {
+interface PendingCall {
   readonly answer: () => Promise<Json>;
   readonly reply: Seal;
 }
@@ -89,7 +89,7 @@ export class ObjectCall {
   readonly #seals: CallSeals;
   readonly #stateSeals: StateSeals;
   readonly #state = new Map<string, Json>();
-  readonly #asked: Asked[] = [];
+  readonly #asked: CallOutcome[] = [];
   #time: number | null = null;
   #names: readonly string[] | null = null;
 
@@ -111,7 +111,7 @@ export class ObjectCall {
     argument: Json,
   ): Promise<{ readonly result: Json; readonly changed: ReadonlySet<string> }> {
     for (;;) {
-      const work = new Try(this, this.#writer !== null);
+      const work = new CallAttempt(this, this.#writer !== null);
       const tried = this.#try(method, work, argument);
       if (!(tried instanceof Fetch) && work.launches.length > 0) await this.#launch(work.launches);
       else if (!(tried instanceof Fetch)) {
@@ -121,7 +121,7 @@ export class ObjectCall {
     }
   }
 
-  #try(method: ObjectMethod, work: Try, argument: Json): { readonly result: Json } | Fetch {
+  #try(method: ObjectMethod, work: CallAttempt, argument: Json): { readonly result: Json } | Fetch {
     try {
       return { result: method(work, argument) };
     } catch (error) {
@@ -189,7 +189,7 @@ export class ObjectCall {
   ask(
     place: number,
     partition: string,
-    request: (restate: RestateSharedContext, seal: Seal) => Asking,
+    request: (restate: RestateSharedContext, seal: Seal) => PendingCall,
   ): Json {
     const asked = this.#asked[place];
     if (!asked)
@@ -225,7 +225,7 @@ export class ObjectCall {
   }
 
   /** Writes the changes of a try to Restate. Only at the end, because Restate would keep writes before a throw. */
-  async #write({ written, effects }: Try): Promise<void> {
+  async #write({ written, effects }: CallAttempt): Promise<void> {
     const writer = this.#writer;
     if (writer === null) return;
     const seen = (name: string): Json | undefined => (written.has(name) ? written : this.#state).get(name);
@@ -238,7 +238,7 @@ export class ObjectCall {
     const messages = effects.map(({ prepare }, index) => prepare(seals[index] ?? this.#seals.own));
     const values = [...written].map(([name, value]) => {
       const seal = this.#stateSeals.forWriting(name, isErased);
-      return { name, bytes: value === null ? null : sealed(seal, value) };
+      return { name, bytes: value === null ? null : sealJson(seal, value) };
     });
     this.#checkSizes(values, messages);
     for (const { name, bytes } of values) {
@@ -254,7 +254,7 @@ export class ObjectCall {
     messages: readonly Message[],
   ): void {
     for (const { name, bytes } of values) this.#refuse(bytes && tooLargeForState(name, bytes));
-    for (const { parameter } of messages) this.#refuse(parameter && tooLarge(parameter));
+    for (const { parameter } of messages) this.#refuse(parameter && findTooLarge(parameter));
   }
 
   #refuse(error: TooLargeError | null): void {
@@ -266,7 +266,7 @@ export class ObjectCall {
 const notSent = "not sent";
 
 /** One try. Its reads see its own writes. */
-class Try implements ObjectContext {
+class CallAttempt implements ObjectContext {
   readonly key: string;
   readonly maxValueBytes = maxValueBytes;
   readonly keepsReferences = false;

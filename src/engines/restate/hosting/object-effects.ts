@@ -5,7 +5,7 @@ import {
 } from "@restatedev/restate-sdk";
 import type { Json, Seal } from "#kernel";
 import { wakeSeal } from "../sealing/sealed-call.ts";
-import { sealed } from "../sealing/sealed-serde.ts";
+import { sealJson } from "../sealing/sealed-serde.ts";
 
 /** A consequence of a method outside of its object. It takes place when the method has returned. */
 export interface Effect {
@@ -29,7 +29,7 @@ export function prepareWake(
   seal: Seal,
   { execution, name, value }: { readonly execution: string; readonly name: string; readonly value: Json },
 ): Message {
-  const parameter = value === null ? nothing : sealed(wakeSeal(seal, execution, name), value);
+  const parameter = value === null ? nothing : sealJson(wakeSeal(seal, execution, name), value);
   const id = InvocationIdParser.fromString(execution);
   return {
     parameter,

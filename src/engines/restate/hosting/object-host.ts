@@ -12,7 +12,7 @@ import { CallSeals } from "../sealing/call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
 import { ObjectCall } from "./object-call.ts";
 import { argumentSeal } from "../sealing/sealed-call.ts";
-import { opened, sealed } from "../sealing/sealed-serde.ts";
+import { openJson, sealJson } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** The dependencies of hosted objects. */
@@ -36,26 +36,34 @@ export function objectHost(
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
     handlers.object.exclusive(bytes, async (restate: RestateObjectContext, input: Uint8Array) => {
-      const { argument, using } = await read(restate, (seal) => argumentSeal(seal, definition.type, name), {
-        input,
-        seals,
-      });
+      const { argument, using } = await readArgument(
+        restate,
+        (seal) => argumentSeal(seal, definition.type, name),
+        {
+          input,
+          seals,
+        },
+      );
       const call = new ObjectCall({ restate, writer: restate, definition, names, seals: using, kill });
       const { result, changed } = await call.execute(method, argument);
       written({ type: definition.type, key: restate.key }, changed);
-      return sealed(using.reply, result);
+      return sealJson(using.reply, result);
     }),
   ]);
   const queries = Object.entries(definition.queries).map(([name, query]) => [
     name,
     handlers.object.shared(bytes, async (restate: RestateSharedContext, input: Uint8Array) => {
-      const { argument, using } = await read(restate, (seal) => argumentSeal(seal, definition.type, name), {
-        input,
-        seals,
-      });
+      const { argument, using } = await readArgument(
+        restate,
+        (seal) => argumentSeal(seal, definition.type, name),
+        {
+          input,
+          seals,
+        },
+      );
       const call = new ObjectCall({ restate, writer: null, definition, names, seals: using, kill });
       const { result } = await call.execute(query, argument);
-      return sealed(using.reply, result);
+      return sealJson(using.reply, result);
     }),
   ]);
   return object({
@@ -70,7 +78,7 @@ export function objectHost(
 }
 
 /** Opens the argument of a call. One that cannot be opened is refused: retries would block the object. */
-async function read(
+async function readArgument(
   restate: RestateSharedContext,
   bind: (seal: Seal) => Seal,
   { input, seals: all }: { readonly input: Uint8Array; readonly seals: Sealing },
@@ -79,7 +87,7 @@ async function read(
   try {
     const seal = await all.of(partition);
     const using = new CallSeals({ partition, seal, all, id: restate.request().id, input });
-    return { argument: opened(bind(seal), input), using };
+    return { argument: openJson(bind(seal), input), using };
   } catch (error) {
     throw BusinessError.ofSealing(error) ?? error;
   }

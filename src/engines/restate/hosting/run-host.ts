@@ -24,18 +24,18 @@ import type { Admin } from "../client/admin.ts";
 import { retry } from "../client/business-error.ts";
 import { CallSeals } from "../sealing/call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
-import type { KeptSteps } from "./kept-steps.ts";
+import type { InFlightSteps } from "./in-flight-steps.ts";
 import type { OpenExecutions } from "./open-executions.ts";
 import type { ReplayFuzz } from "./replay-fuzz.ts";
 import { type Gate, RunPrimitives } from "./run-primitives.ts";
 import { launchSeal, outputSeal, sealCall } from "../sealing/sealed-call.ts";
-import { opened, sealed } from "../sealing/sealed-serde.ts";
+import { openJson, sealJson } from "../sealing/sealed-serde.ts";
 import { StepResults } from "./step-results.ts";
 import { type ServiceNames, partitionHeader, runHandler } from "../service-names.ts";
 
 const journalMismatch = 570;
 /** Restate's default retention of the journal of an ended run. */
-const keptMs = 24 * 60 * 60_000;
+const executionRetentionMs = 24 * 60 * 60_000;
 
 /** The dependencies of hosted runs. */
 export interface RunHostOptions {
@@ -44,7 +44,7 @@ export interface RunHostOptions {
   readonly seals: Sealing;
   readonly admin: Admin;
   readonly ingress: Gate;
-  readonly kept: KeptSteps;
+  readonly kept: InFlightSteps;
   readonly executions: OpenExecutions;
   readonly fuzz: ReplayFuzz | null;
 }
@@ -53,7 +53,7 @@ export interface RunHostOptions {
 export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDefinition<string, unknown> {
   const { settings, names, admin } = host;
   const run = (restate: Context, input: Uint8Array): Promise<Uint8Array> =>
-    execute({ ...host, program }, restate, input);
+    executeRun({ ...host, program }, restate, input);
   return service({
     name: names.run,
     handlers: { [runHandler]: handlers.handler({ input: serde.binary, output: serde.binary }, run) },
@@ -67,7 +67,7 @@ export function runHost(program: EngineProgram, host: RunHostOptions): ServiceDe
   });
 }
 
-async function execute(
+async function executeRun(
   host: RunHostOptions & { readonly program: EngineProgram },
   restate: Context,
   input: Uint8Array,
@@ -78,7 +78,7 @@ async function execute(
   const { id, headers, attemptCompletedSignal } = restate.request();
   const partition = headers.get(partitionHeader) ?? "";
   const seal = await seals.of(partition);
-  const launch = Json.as<RunLaunch>(opened(launchSeal(seal), input));
+  const launch = Json.as<RunLaunch>(openJson(launchSeal(seal), input));
   const sealing = { steps: seal, calls: new CallSeals({ partition, seal, all: seals, id, input }) };
   const held = kept.attempt(id);
   const lost = (): void => held.lost();
@@ -121,7 +121,7 @@ async function execute(
   held.ended();
   executions.end();
   fuzz?.ended(id);
-  return sealed(outputSeal(sealing.calls.ownAt("output"), id), Json.of(returned ?? null));
+  return sealJson(outputSeal(sealing.calls.ownAt("output"), id), Json.of(returned ?? null));
 }
 
 /** Removes large results when the journal expires. The key of the tree may be destroyed by then. */
@@ -136,7 +136,7 @@ function removeLater(
   const method = "remove";
   const { parameter } = sealCall(seal, { to, method, argument: { names: results } });
   const message = { service: names.object(to.type), key, method, parameter, inputSerde: serde.binary };
-  restate.genericSend({ ...message, delay: keptMs });
+  restate.genericSend({ ...message, delay: executionRetentionMs });
 }
 
 /**

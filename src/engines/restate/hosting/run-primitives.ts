@@ -31,11 +31,11 @@ import {
 import { BusinessError, retry } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
 import type { GroupedCalls } from "../client/grouped-calls.ts";
-import type { StepHolder } from "./kept-steps.ts";
+import type { StepLease } from "./in-flight-steps.ts";
 import { type BegunCall, CallBatch } from "./call-batch.ts";
 import { RestateOperation } from "./restate-operation.ts";
 import { type MethodCall, sealCall, wakeSeal } from "../sealing/sealed-call.ts";
-import { opened, sealed, tooLarge } from "../sealing/sealed-serde.ts";
+import { openJson, sealJson, findTooLarge } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 import type { StepResult, StepResults } from "./step-results.ts";
 
@@ -59,7 +59,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   readonly #names: ServiceNames;
   readonly #sealing: RunSealing;
   readonly #ingress: Gate;
-  readonly #held: StepHolder;
+  readonly #held: StepLease;
   readonly #heartbeatMs: number;
   readonly #results: StepResults;
   readonly #goesOn: (pick: number) => boolean;
@@ -83,7 +83,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     readonly names: ServiceNames;
     readonly sealing: RunSealing;
     readonly ingress: Gate;
-    readonly held: StepHolder;
+    readonly held: StepLease;
     readonly results: StepResults;
     /** Must be shorter than the inactivity timeout. */
     readonly heartbeatMs: number;
@@ -165,7 +165,7 @@ export class RunPrimitives implements ExecutionPrimitives {
       const begun = this.#begin({ to, method, argument }, seal);
       return begun instanceof TooLargeError
         ? operation.refuse(begun)
-        : operation.begin(begun.engine, begun.reply, (bytes) => opened(begun.reply, bytes));
+        : operation.begin(begun.engine, begun.reply, (bytes) => openJson(begun.reply, bytes));
     };
     if (calls.isOwn(to.key)) return make(calls.ownAt(place));
     this.#later.push(() =>
@@ -195,7 +195,7 @@ export class RunPrimitives implements ExecutionPrimitives {
         inputSerde: plain.binary,
         outputSerde: plain.binary,
       });
-    return tooLarge(parameter) ?? { engine: engine(), reply };
+    return findTooLarge(parameter) ?? { engine: engine(), reply };
   }
 
   /**
@@ -206,20 +206,20 @@ export class RunPrimitives implements ExecutionPrimitives {
     const { steps } = this.#sealing;
     const action = async (): Promise<Uint8Array> => {
       try {
-        return sealed(steps, await this.#ingress.call(call));
+        return sealJson(steps, await this.#ingress.call(call));
       } catch (error) {
         if (!ReeveError.is(error) || error.retryable) return retry(error);
         throw BusinessError.toTerminal(error, steps);
       }
     };
     const engine = this.#restate.run(call.method, action, { serde: plain.binary });
-    return new RestateOperation(this.isLive).begin(engine, steps, (bytes) => opened(steps, bytes));
+    return new RestateOperation(this.isLive).begin(engine, steps, (bytes) => openJson(steps, bytes));
   }
 
   wake(name: string): Operation {
     const { steps } = this.#sealing;
     const seal = wakeSeal(steps, this.#restate.request().id, name);
-    const read = (bytes: Uint8Array): Json => (bytes.length === 0 ? null : opened(seal, bytes));
+    const read = (bytes: Uint8Array): Json => (bytes.length === 0 ? null : openJson(seal, bytes));
     return new RestateOperation(this.isLive).begin(this.#restate.signal(name, plain.binary), steps, read);
   }
 
@@ -242,7 +242,7 @@ export class RunPrimitives implements ExecutionPrimitives {
       this.#begin({ to, method, argument }, this.#sealing.calls.ownAt(this.#nextPlace())),
     );
     for (const call of this.#later.splice(0)) await call();
-    const operations = [...open].map(own);
+    const operations = [...open].map(toRestateOperation);
     if (operations.length === 0) throw new TypeError("nothing to race");
     if (operations.some(({ isStep }) => isStep)) operations.push(this.#beat());
     const { operation, outcome } = await RestatePromise.race(operations.map(({ arrival }) => arrival));
@@ -283,7 +283,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   }
 }
 
-function own(operation: Operation): RestateOperation {
+function toRestateOperation(operation: Operation): RestateOperation {
   if (operation instanceof RestateOperation) return operation;
   throw new TypeError("an operation of another engine");
 }

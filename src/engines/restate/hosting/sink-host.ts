@@ -18,7 +18,7 @@ import { BusinessError, retry } from "../client/business-error.ts";
 import { CallSeals } from "../sealing/call-seals.ts";
 import type { HandlerSettings } from "./handler-settings.ts";
 import { argumentSeal, sealCall } from "../sealing/sealed-call.ts";
-import { opened, sealedSerde } from "../sealing/sealed-serde.ts";
+import { openJson, sealedSerde } from "../sealing/sealed-serde.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** Hosts a sink as a Restate virtual object: one call at a time for each key, retried until it succeeds. */
@@ -30,7 +30,7 @@ export function sinkHost(
   const take = async (restate: RestateObjectContext, input: Uint8Array): Promise<void> => {
     const { key } = restate;
     const seal = await seals.of(key);
-    const argument = read(argumentSeal(seal, definition.type, "take"), input);
+    const argument = readMessage(argumentSeal(seal, definition.type, "take"), input);
     const { id } = restate.request();
     // A call that has made requests before cannot just end: its journal continues. So it is killed.
     if (argument === undefined) return void admin.kill(id).catch(() => {});
@@ -70,9 +70,9 @@ function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals:
 }
 
 /** Opens a message. Undefined if its key was destroyed: then everything was processed before. */
-function read(seal: Seal, input: Uint8Array): Json | undefined {
+function readMessage(seal: Seal, input: Uint8Array): Json | undefined {
   try {
-    return opened(seal, input);
+    return openJson(seal, input);
   } catch (error) {
     if (error instanceof KeyDestroyedError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Json, NotFoundError, TooLargeError, type Seal } from "#kernel";
 import type { ContentName, ContentPort } from "#base";
-import { opened, sealed } from "../sealing/sealed-serde.ts";
+import { openJson, sealJson } from "../sealing/sealed-serde.ts";
 
 /** Maximum bytes of a step's result in the journal. */
 const inlineBytes = 1_000_000;
@@ -49,18 +49,18 @@ export class StepResults {
     if (whole.length <= inlineBytes) return { whole, journaled: Buffer.concat([Buffer.of(asValue), whole]) };
     const reference: ContentName = { name: `result-${randomUUID()}`, bytes: whole.length };
     await this.#content.put(reference.name, whole, { expires: false });
-    const sealedName = sealed(this.#seal, Json.of(reference));
+    const sealedName = sealJson(this.#seal, Json.of(reference));
     return { whole, journaled: Buffer.concat([Buffer.of(asReference), sealedName]) };
   }
 
   /** Decodes a journaled result. `known` is available if the closure has run here. */
   async read(journaled: Uint8Array, known: StepResult | null): Promise<Json> {
     const rest = journaled.subarray(1);
-    if (journaled[0] === asValue) return opened(this.#seal, rest);
-    const reference = Json.as<ContentName>(opened(this.#seal, rest));
+    if (journaled[0] === asValue) return openJson(this.#seal, rest);
+    const reference = Json.as<ContentName>(openJson(this.#seal, rest));
     this.#names.add(reference.name);
     const whole = known && "whole" in known ? known.whole : await this.#fetch(reference);
-    return opened(this.#seal, whole);
+    return openJson(this.#seal, whole);
   }
 
   /** The names of the large results that have been read. */
@@ -69,7 +69,7 @@ export class StepResults {
   }
 
   #encode(value: Json): Uint8Array {
-    const whole = sealed(this.#seal, value);
+    const whole = sealJson(this.#seal, value);
     if (whole.length <= largestBytes) return whole;
     throw new TooLargeError({ what: "the result of a step", bytes: whole.length, limit: largestBytes });
   }

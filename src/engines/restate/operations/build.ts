@@ -35,7 +35,7 @@ export function buildOf(
 }
 
 /** Returns the path of a build, below the worker's address. */
-export function pathOf(build: string): string {
+export function toBuildPath(build: string): string {
   return `/v/${build}`;
 }
 

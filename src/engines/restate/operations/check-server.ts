@@ -1,4 +1,4 @@
-import { attempts } from "../client/attempts.ts";
+import { backoff } from "../client/backoff.ts";
 import { StartupError, type StartupProblem } from "./startup-error.ts";
 
 /** The server version that this engine is tested with. */
@@ -8,10 +8,10 @@ const supported = { major: 1, minor: 7 };
 export async function checkServer(server: {
   readonly admin: string;
   readonly ingress: readonly string[];
-  readonly patienceMs: number;
+  readonly connectTimeoutMs: number;
 }): Promise<void> {
-  const { admin, ingress, patienceMs } = server;
-  const { version } = await ask<{ version?: unknown }>(`${admin}/version`, patienceMs, {
+  const { admin, ingress, connectTimeoutMs } = server;
+  const { version } = await askServer<{ version?: unknown }>(`${admin}/version`, connectTimeoutMs, {
     silent: [
       "admin-unreachable",
       `Restate's admin ${admin} does not answer: start the server, or correct \`admin\` (usually port 9070)`,
@@ -24,12 +24,12 @@ export async function checkServer(server: {
   });
   checkVersion(String(version));
   // One node that answers is enough: another may be down.
-  const nodes = ingress.map((node) => checkIngress(node, patienceMs));
+  const nodes = ingress.map((node) => checkIngress(node, connectTimeoutMs));
   await Promise.any(nodes).catch(() => nodes[0]);
 }
 
-async function checkIngress(ingress: string, patienceMs: number): Promise<void> {
-  await ask<{ services?: unknown }>(`${ingress}/restate/health`, patienceMs, {
+async function checkIngress(ingress: string, connectTimeoutMs: number): Promise<void> {
+  await askServer<{ services?: unknown }>(`${ingress}/restate/health`, connectTimeoutMs, {
     silent: [
       "ingress-unreachable",
       `Restate's ingress ${ingress} does not answer: start the server, or correct \`ingress\` (usually port 8080)`,
@@ -48,16 +48,16 @@ interface Expectation<T> {
   readonly isRight: (body: T) => boolean;
 }
 
-async function ask<T extends object>(
+async function askServer<T extends object>(
   url: string,
-  patienceMs: number,
+  connectTimeoutMs: number,
   { silent, strange, isRight }: Expectation<T>,
 ): Promise<T> {
   let problem: unknown = null;
-  for await (const _ of attempts({ firstMs: 50, maxMs: 1_000, totalMs: patienceMs })) {
+  for await (const _ of backoff({ firstMs: 50, maxMs: 1_000, totalMs: connectTimeoutMs })) {
     try {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(Math.max(1_000, patienceMs)) });
-      const body = parse<T>(await answer.text());
+      const answer = await fetch(url, { signal: AbortSignal.timeout(Math.max(1_000, connectTimeoutMs)) });
+      const body = parseBody<T>(await answer.text());
       if (answer.status < 500) {
         if (answer.ok && body !== null && isRight(body)) return body;
         throw new StartupError(...strange);
@@ -70,7 +70,7 @@ async function ask<T extends object>(
   throw new StartupError(...silent, problem);
 }
 
-function parse<T extends object>(text: string): T | null {
+function parseBody<T extends object>(text: string): T | null {
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === "object" ? (body as T | null) : null;

@@ -67,11 +67,11 @@ export function prometheus(gauges: Gauges): string {
     return `reeve_gate_seconds_bucket{le="${limit}"} ${count}`;
   });
   return [
-    ...single("executions_open", "gauge", gauges.openExecutions),
-    ...single("executions_started_total", "counter", gauges.startedExecutions),
-    ...single("executions_ended_total", "counter", gauges.endedExecutions),
-    ...single("kept_steps", "gauge", gauges.keptSteps),
-    ...single("uptime_seconds", "gauge", gauges.uptimeS),
+    ...toMetricLines("executions_open", "gauge", gauges.openExecutions),
+    ...toMetricLines("executions_started_total", "counter", gauges.startedExecutions),
+    ...toMetricLines("executions_ended_total", "counter", gauges.endedExecutions),
+    ...toMetricLines("kept_steps", "gauge", gauges.keptSteps),
+    ...toMetricLines("uptime_seconds", "gauge", gauges.uptimeS),
     "# TYPE reeve_gate_seconds histogram",
     ...buckets,
     `reeve_gate_seconds_sum ${gate.sumMs / 1000}`,
@@ -80,6 +80,6 @@ export function prometheus(gauges: Gauges): string {
   ].join("\n");
 }
 
-function single(name: string, type: "gauge" | "counter", value: number): readonly string[] {
+function toMetricLines(name: string, type: "gauge" | "counter", value: number): readonly string[] {
   return [`# TYPE reeve_${name} ${type}`, `reeve_${name} ${value}`];
 }

@@ -1,7 +1,7 @@
 import type { Admin } from "../client/admin.ts";
-import { attempts } from "../client/attempts.ts";
+import { backoff } from "../client/backoff.ts";
 import { checkDuration } from "#kernel";
-import { refusal } from "./obstacle.ts";
+import { refusal } from "./blocker.ts";
 import { deploymentsOf } from "./registration.ts";
 import type { ServiceNames } from "../service-names.ts";
 
@@ -18,7 +18,7 @@ export interface MoveOptions {
 }
 
 /** The outcome of a move. */
-export interface Moved {
+export interface MoveResult {
   readonly moved: number;
   /** Number of runs whose step did not end in time. They pause when it does: move again then. */
   readonly left: number;
@@ -27,7 +27,7 @@ export interface Moved {
 const atOnce = 16;
 
 /** Moves the invocations of one build to another: runs, and interrupted calls to objects. No step is repeated. */
-export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<Moved> {
+export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveOptions): Promise<MoveResult> {
   const { from, to, only, waitMs = 60_000 } = options;
   checkDuration("waitMs", waitMs);
   const sources = (await deploymentsOf(admin, names.run, from)).map(({ id }) => id);
@@ -42,7 +42,7 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
   const find = only === "refused" ? () => lookAgain(look) : look;
   let moved = 0;
   let left = await find();
-  for await (const _ of attempts({ firstMs: 50, maxMs: 1_000, totalMs: waitMs })) {
+  for await (const _ of backoff({ firstMs: 50, maxMs: 1_000, totalMs: waitMs })) {
     if (left.length === 0) break;
     for (let index = 0; index < left.length; index += atOnce) {
       const some = left.slice(index, index + atOnce);
@@ -57,7 +57,7 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
 /** Merges the results of several queries: a refused run shows no failure at the moment in which it is retried. */
 async function lookAgain(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
   const found = new Set<string>();
-  for await (const _ of attempts({ firstMs: 200, maxMs: 200, totalMs: 600 }))
+  for await (const _ of backoff({ firstMs: 200, maxMs: 200, totalMs: 600 }))
     for (const id of await look()) found.add(id);
   return [...found];
 }

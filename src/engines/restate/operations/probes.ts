@@ -7,7 +7,7 @@ import { listenOn } from "../hosting/listen-on.ts";
 export interface ProbeSubject {
   gauges(): Gauges;
   /** Returns the reason why no work should be sent here now. Null: it should. */
-  obstacle(): Promise<string | null>;
+  blocker(): Promise<string | null>;
 }
 
 /**
@@ -27,7 +27,9 @@ export class Probes {
     subject: ProbeSubject,
     { host, port }: { readonly host: string; readonly port: number },
   ): Promise<Probes> {
-    const server = createServer((request, response) => void answer(subject, request.url ?? "", response));
+    const server = createServer(
+      (request, response) => void answerProbe(subject, request.url ?? "", response),
+    );
     return new Probes(server, await listenOn(server, { host, port, option: "probePort" }));
   }
 
@@ -39,14 +41,14 @@ export class Probes {
   }
 }
 
-async function answer(subject: ProbeSubject, path: string, response: ServerResponse): Promise<void> {
+async function answerProbe(subject: ProbeSubject, path: string, response: ServerResponse): Promise<void> {
   if (path === "/health") return json(response, 200, { alive: true });
   if (path === "/metrics") {
     response.writeHead(200, { "content-type": "text/plain; version=0.0.4" });
     return void response.end(prometheus(subject.gauges()));
   }
   if (path !== "/ready") return json(response, 404, { paths: ["/health", "/ready", "/metrics"] });
-  const reason = await subject.obstacle();
+  const reason = await subject.blocker();
   return json(response, reason === null ? 200 : 503, { ready: reason === null, reason });
 }
 

@@ -15,7 +15,7 @@ export class Readiness {
   }
 
   /** Returns the reason why not. Null: it should. */
-  async obstacle(): Promise<string | null> {
+  async blocker(): Promise<string | null> {
     if (this.isDraining) return "draining";
     if (!this.isRegistered) return "not registered yet";
     return (await this.#isReachable()) ? null : `the ingress ${this.#ingress.join(", ")} does not answer`;

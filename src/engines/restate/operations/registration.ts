@@ -1,6 +1,6 @@
 import type { Admin, Deployment } from "../client/admin.ts";
-import { attempts } from "../client/attempts.ts";
-import { pathOf } from "./build.ts";
+import { backoff } from "../client/backoff.ts";
+import { toBuildPath } from "./build.ts";
 import type { Log } from "./log-record.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -13,7 +13,7 @@ export interface RegistrationOptions {
   readonly service: string;
   /** Whether other workers may share the port. */
   readonly sharesPort: boolean;
-  readonly patienceMs: number;
+  readonly connectTimeoutMs: number;
   readonly log: Log;
 }
 
@@ -60,27 +60,28 @@ export async function deploymentsOf(
 ): Promise<readonly Deployment[]> {
   return (await admin.deployments())
     .filter(
-      ({ uri, services }) => uri.endsWith(pathOf(build)) && services.some(({ name }) => name === service),
+      ({ uri, services }) =>
+        uri.endsWith(toBuildPath(build)) && services.some(({ name }) => name === service),
     )
     .toSorted((one, other) => other.created_at.localeCompare(one.created_at));
 }
 
 async function deploy(
   admin: Admin,
-  { patienceMs }: RegistrationOptions,
+  { connectTimeoutMs }: RegistrationOptions,
   deployment: Parameters<Admin["deploy"]>[0],
 ): Promise<void> {
   let answer: Awaited<ReturnType<Admin["deploy"]>> | null = null;
-  for await (const _ of attempts({ firstMs: 50, maxMs: 1_000, totalMs: patienceMs })) {
+  for await (const _ of backoff({ firstMs: 50, maxMs: 1_000, totalMs: connectTimeoutMs })) {
     answer = await admin.deploy(deployment).catch(() => null);
     if (answer !== null && answer.status < 500) break;
   }
   if (answer === null)
     throw new StartupError("admin-unreachable", `${admin.url} stopped answering: start it again`);
-  if (answer.status >= 300) throw refusal(deployment.uri, answer.status, answer.body);
+  if (answer.status >= 300) throw toStartupError(deployment.uri, answer.status, answer.body);
 }
 
-function refusal(uri: string, status: number, body: string): StartupError {
+function toStartupError(uri: string, status: number, body: string): StartupError {
   const reason = reasonOf(body);
   if (reason.includes("401 Unauthorized"))
     return new StartupError(

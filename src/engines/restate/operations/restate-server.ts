@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attempts } from "../client/attempts.ts";
+import { backoff } from "../client/backoff.ts";
 
 /** Options of a local server. */
 export interface RestateServerOptions {
@@ -149,7 +149,7 @@ class ServerProcess implements RestateServer {
   }
 
   async #untilHealthy(child: ChildProcess): Promise<void> {
-    for await (const _ of attempts(start)) {
+    for await (const _ of backoff(start)) {
       if (await this.#healthy()) return;
       if (hasEnded(child)) break;
     }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Json, ObjectAddress, Seal } from "#kernel";
-import { sealed } from "./sealed-serde.ts";
+import { sealJson } from "./sealed-serde.ts";
 
 /** A call in flight: its sealed argument, and the seal that opens its reply or error. */
 export interface SealedCall {
@@ -17,7 +17,7 @@ export interface MethodCall {
 
 /** Seals the argument of a call. One seal covers both directions: the reply opens only for this argument. */
 export function sealCall(seal: Seal, { to, method, argument }: MethodCall): SealedCall {
-  const parameter = sealed(argumentSeal(seal, to.type, method), argument);
+  const parameter = sealJson(argumentSeal(seal, to.type, method), argument);
   return { parameter, reply: replySeal(seal, parameter) };
 }
 

@@ -13,17 +13,17 @@ const largestCall = 30_000_000;
 export const maxValueBytes = 16_000_000;
 
 /** Returns a value as sealed bytes for Restate. Undefined counts as `null`. */
-export function sealed(seal: Seal, value: Json | undefined): Uint8Array {
+export function sealJson(seal: Seal, value: Json | undefined): Uint8Array {
   return seal.seal(encoder.encode(JSON.stringify(value ?? null)));
 }
 
 /** Opens sealed bytes. @throws SealBrokenError */
-export function opened(seal: Seal, bytes: Uint8Array): Json {
+export function openJson(seal: Seal, bytes: Uint8Array): Json {
   return Json.of(JSON.parse(decoder.decode(seal.open(bytes))));
 }
 
 /** Returns the error for bytes that are too large for a call. Null if they are not. */
-export function tooLarge({ length }: Uint8Array): TooLargeError | null {
+export function findTooLarge({ length }: Uint8Array): TooLargeError | null {
   if (length <= largestCall) return null;
   return new TooLargeError({ what: "the argument of a call", bytes: length, limit: largestCall });
 }
@@ -40,8 +40,8 @@ export function tooLargeForState(name: string, { length }: Uint8Array): TooLarge
 export function sealedSerde(seal: Seal): Serde<Json> {
   return {
     contentType: "application/octet-stream",
-    serialize: (value) => sealed(seal, value),
-    deserialize: (bytes) => opened(seal, bytes),
+    serialize: (value) => sealJson(seal, value),
+    deserialize: (bytes) => openJson(seal, bytes),
   };
 }
 
@@ -51,7 +51,7 @@ export function stateSerde(seal: Seal): Serde<Json> {
     ...sealedSerde(seal),
     deserialize: (bytes) => {
       try {
-        return opened(seal, bytes);
+        return openJson(seal, bytes);
       } catch (error) {
         if (error instanceof KeyDestroyedError) return null;
         throw error;

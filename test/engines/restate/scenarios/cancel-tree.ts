@@ -24,17 +24,17 @@ export interface CancelledTree {
  */
 export async function cancelTree(server: RestateServer): Promise<CancelledTree> {
   await using office = await Office.open();
-  const { boss, manager, clerk } = staffOf();
-  await using runtime = createRuntime({ agents: [boss, manager, clerk], engine: restate(server) });
+  const { lead, manager, clerk } = staffOf();
+  await using runtime = createRuntime({ agents: [lead, manager, clerk], engine: restate(server) });
   const startWorker = async (): Promise<WorkerProcess> =>
     WorkerProcess.start(server, { port: await freePort(), office: office.url });
   await using first = await startWorker();
-  const run = await runtime.start(boss, "go");
+  const run = await runtime.start(lead, "go");
   const managers = await office.count("manager", 3);
   await using second = await startWorker();
   for (const { answer } of managers) answer("hire");
   const working = [
-    ...(await office.count("boss at work", 1)),
+    ...(await office.count("lead at work", 1)),
     ...(await office.count("manager at work", 3)),
     ...(await office.count("clerk", 9)),
   ];

@@ -10,7 +10,7 @@ import { type Memory, WorkerProcess } from "./worker-process.ts";
 
 const lanes = 50;
 const inactivityTimeoutMs = 1_000;
-const patienceMs = 60_000;
+const waitMs = 60_000;
 const { parked } = staffOf();
 
 /** The result of parking this many runs. */
@@ -75,7 +75,7 @@ async function resume(runtime: Runtime, id: string): Promise<unknown> {
 }
 
 async function untilNothingRuns(worker: WorkerProcess): Promise<Memory> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + waitMs;
   for (;;) {
     const memory = await worker.memory();
     if (memory.executions === 0 || performance.now() > end) return memory;

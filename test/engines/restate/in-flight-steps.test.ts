@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { InFlightSteps, type StepLease } from "../../../src/engines/restate/hosting/in-flight-steps.ts";
+import type { StepResult } from "../../../src/engines/restate/hosting/step-results.ts";
+
+const result: StepResult = { journaled: new Uint8Array(), whole: new Uint8Array() };
+
+/** Begins a closure that runs until it is aborted. Resolves with its signal. */
+function beginEndless(holder: StepLease, key = "step"): Promise<AbortSignal> {
+  return new Promise((resolve) => {
+    const endless = (signal: AbortSignal): Promise<StepResult> => {
+      resolve(signal);
+      return new Promise(() => undefined);
+    };
+    void holder.run(key, new AbortController().signal, endless);
+  });
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve());
+  });
+
+test("a closure of a lost attempt is aborted when no attempt has come back for it", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 1 });
+  const holder = steps.attempt("execution");
+  const signal = await beginEndless(holder);
+  expect(signal.aborted).toBe(false);
+  holder.lost();
+  await aborted(signal);
+  expect(steps.size).toBe(0);
+});
+
+test("a closure that the next attempt has taken over outlives the attempt that began it", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 1 });
+  const first = steps.attempt("execution");
+  const taken = await beginEndless(first, "taken");
+  const left = await beginEndless(first, "left");
+  const second = steps.attempt("execution");
+  void second.run("taken", new AbortController().signal, async () => result);
+  first.lost();
+  await aborted(left);
+  expect([taken.aborted, steps.size]).toEqual([false, 1]);
+  second.ended();
+  expect([taken.aborted, steps.size]).toEqual([true, 0]);
+});
+
+test("two attempts of an execution have different ids, however fast one follows the other", () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 1 });
+  const ids = Array.from({ length: 1_000 }, () => steps.attempt("execution").id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
