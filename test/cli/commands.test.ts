@@ -173,7 +173,7 @@ test.each([
   [["run", "clerk", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
   [["tree", "nobody"], 4, "no run nobody~0"],
   [["run", "nobody", "x"], 4, "no agent nobody"],
-  [["approve", "not:an:id"], 2, "not an approval's id"],
+  [["approve", "not:an:id"], 2, `invalid approval id`],
 ])("%j ends with %i", async (words, code, complaint) => {
   await using town = await Town.open();
   const ended = await town.reeve(...words);

@@ -89,7 +89,7 @@ test("one error lists every problem of a program with its fix", () => {
     missing,
     saver,
     clerk("writer"),
-    clerk("lead", { team: [{ id: AgentId.of("nobody") }] }),
+    clerk("editor", { team: [{ id: AgentId.of("nobody") }] }),
   ];
   expect(() => createRuntime({ agents })).toThrow(
     new ProgramError({
@@ -103,7 +103,7 @@ test("one error lists every problem of a program with its fix", () => {
         "agent lead has a tool named ask_writer, and its team member writer is called by a tool of that name: give the tool another name",
         "agent saver has a budget.maxCostUsd, and the price of its model my-finetune is not known: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })",
         "agent saver has two team members named writer: list it once, or give one of them another name",
-        "agent lead has nobody on its team, which has no run(): list the agent of that name in createRuntime({ agents })",
+        "agent editor has nobody on its team, which has no run(): list the agent of that name in createRuntime({ agents })",
       ],
     }),
   );

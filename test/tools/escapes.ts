@@ -72,11 +72,11 @@ const writes = (path: string): Attempt => sh(`a file at ${path}`, `echo x > ${pa
 
 /** Attempts that end by themselves. */
 export const attempts: readonly Attempt[] = [
-  connect("tcp to loopback", ({ tcp }) => `PeerDeps => "127.0.0.1", PeerPort => ${tcp}`),
-  connect("tcp to loopback by IPv6", ({ tcp }) => `PeerDeps => "::1", PeerPort => ${tcp}`),
+  connect("tcp to loopback", ({ tcp }) => `PeerHost => "127.0.0.1", PeerPort => ${tcp}`),
+  connect("tcp to loopback by IPv6", ({ tcp }) => `PeerHost => "::1", PeerPort => ${tcp}`),
   connect(
     "tcp to another address of the machine",
-    ({ tcp, address }) => `PeerDeps => "${address}", PeerPort => ${tcp}`,
+    ({ tcp, address }) => `PeerHost => "${address}", PeerPort => ${tcp}`,
   ),
   perl(
     "udp to loopback",

@@ -198,10 +198,10 @@ test("closing gives up a request in flight, and its delivery is due at once", as
 });
 
 test.each([
-  [{ id: "a b" }, "not the id of a webhook"],
+  [{ id: "a b" }, `invalid webhook id "a b": use 1 to 64`],
   [{ url: "http://public.example/" }, "http: is not allowed"],
   [{ events: [] }, "events must be one or more of"],
-  [{ secret: "short" }, "not the secret of a webhook"],
+  [{ secret: "short" }, "invalid webhook secret: use whsec_ followed by 24 to 64 bytes"],
 ])("refuses %j", async (wrong, message) => {
   const { webhooks } = open({ addresses: {} });
   const given = { id: "hook", url: "https://public.example/hook", tenant, ...wrong };

@@ -41,7 +41,7 @@ const dimensionColumns: Readonly<Record<SpendDimension, RawBuilder<unknown>>> = 
 };
 
 /** Limits the rows to the most expensive users or trees: ranking them by one sum is cheaper than nine sums of each. */
-function ranked({ by, limit, topUsers }: SpendQuery, rows: RawBuilder<unknown>): RawBuilder<unknown> {
+function limitGroups({ by, limit, topUsers }: SpendQuery, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const [name] = by;
   if (by.length !== 1 || (name !== "user" && name !== "tree") || topUsers !== undefined) return sql``;
   const column = dimensionColumns[name];
@@ -159,7 +159,7 @@ export class SqlSpend implements SpendStore {
       });
       const groups = sql.join(by.map((name) => sql.ref(`by_${name}`)));
       return sql<FigureRow & Readonly<Record<`by_${SpendDimension}`, never>>>`
-        ${top}select ${sql.join([...columns, sums])} from ${rows}${ranked(query, rows)}
+        ${top}select ${sql.join([...columns, sums])} from ${rows}${limitGroups(query, rows)}
         ${by.length > 0 ? sql`group by ${groups}` : sql``} having count(*) > 0
         order by sum(settled) + sum(in_doubt) desc ${by.length > 0 ? sql`, ${groups}` : sql``} limit ${limit}`.execute(
         db,

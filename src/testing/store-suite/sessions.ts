@@ -184,7 +184,7 @@ export const sessionCases: readonly StoreCase[] = [
     await Promise.all([write(null, "main"), write(writer, "writer")]);
     assert.equal((await store.sessions.entries(tenant, key, { after: null, limit: 99 })).length, 40);
     assert.equal(await store.sessions.leaf(tenant, key, null), "main19");
-    assert.equal(await store.sessions.leaf(tenant, key, writer), "helper19");
+    assert.equal(await store.sessions.leaf(tenant, key, writer), "writer19");
   }),
 
   storeCase("sessions are listed newest first, by user and by page", async ({ store, tenant }) => {
