@@ -80,7 +80,8 @@ const decoders: readonly Decoder[] = [
     decode: (value) => StepManifest.decode(value),
     isRefusal: never,
     isTypedError: (error) =>
-      error instanceof TypeError && /^(the manifest is not readable|invalid ([a-z]+ )?id )/.test(error.message),
+      error instanceof TypeError &&
+      /^(the manifest is not readable|invalid ([a-z]+ )?id )/.test(error.message),
   },
   { name: "message", golden: message, decode: (value) => decodeMessage(value), isRefusal: isNull },
   { name: "entry of a file", golden: entry, decode: (value) => decodeEntry(value), isRefusal: isNull },
