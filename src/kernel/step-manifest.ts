@@ -151,7 +151,8 @@ function errorOf(raw: Json): ErrorData {
 }
 
 function priceOf(raw: Json): Price {
-  const { tiers = [], ...rates } = isJsonObject(raw) ? raw : {};
+  if (!isJsonObject(raw)) throw createUnreadableError("price");
+  const { tiers = [], ...rates } = raw;
   const isPrice = hasNumbersOnly(rates) && Array.isArray(tiers) && tiers.every(hasNumbersOnly);
   if (!isPrice || Price.fault(Json.as(raw)) !== null) throw createUnreadableError("price");
   return Json.as(raw);
