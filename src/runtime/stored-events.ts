@@ -41,9 +41,10 @@ export async function* storedEvents(
       continue;
     }
     if (mayBeOver) {
-      const { events: unread, closed } = await next(after);
+      const { events: unread, closed, more } = await next(after);
       if (closed && unread.length === 0) return;
-      mayBeOver = closed;
+      // A tree with more events than fit into an answer has not said yet whether it is closed.
+      mayBeOver = closed || more;
     }
     events = await store.events.changed(partition, tree, { after, signal });
   }

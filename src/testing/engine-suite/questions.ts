@@ -202,7 +202,7 @@ function questionsWithoutPeople(): readonly EngineCase[] {
     asking(
       "7.6 a tool that asks without end is refused",
       [day],
-      async (run) => assert.deepEqual(await outputOf(run), ["ask asked 20 questions"]),
+      async (run) => assert.deepEqual(await outputOf(run), ["ask asked 20 questions: no more are allowed"]),
       { approver: "none", tool: { execute: () => ToolResult.ask(day) } },
     ),
   ];
