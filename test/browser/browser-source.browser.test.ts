@@ -110,7 +110,7 @@ test("a page of another host is not opened, and a redirect does not lead there",
   const tried = ["https://example.com/", "file:///etc/passwd", elsewhere, `${site}/?to=${elsewhere}`];
   for (const url of tried) {
     const { results, prompts } = await browse([call("open_page", { url }), say("done")], openBrowser());
-    expect(results[1]).toMatch(/is not allowed|is no address of a web page/);
+    expect(results[1]).toMatch(/is not allowed|invalid web address/);
     expect(prompts[1]).not.toContain("This page is open");
   }
 });
