@@ -1,7 +1,7 @@
 import type { RunId } from "#kernel";
 import { Ledger, type BookedAmounts, type DecisionResult, type LedgerState } from "#ledger";
 import type { FromRun } from "./protocol.ts";
-import { endedOf } from "./state/ended-runs.ts";
+import { agentField } from "./state/ended-runs.ts";
 import { noteCall } from "./state/silent-runs.ts";
 import { isReported, reportPlace, type Settlement } from "./report.ts";
 import { statedTime } from "./state/tick-clock.ts";
@@ -46,9 +46,8 @@ export function bookSettlement(work: TreeWork, id: RunId, settlement: Settlement
   const booked = isOpen ? work.decide(id, settle) : work.decideDoubt(attempt, settle);
   if (!booked) return;
   // An attempt in doubt may be settled after its run has ended.
-  const ended = work.lastKnown(id) ? null : endedOf(work.object, id);
-  const place = `settled/${attempt}`;
-  work.emit(id, "budget.settled", booked, { place, attempt, ...(ended && { agent: ended.agentId }) });
+  const options = { place: `settled/${attempt}`, attempt, ...agentField(work, id) };
+  work.emit(id, "budget.settled", booked, options);
   const run = work.run(id);
   if (run?.cancel) work.put(id, { ...run, spentAfter: run.spentAfter + booked.costMicros });
 }

@@ -1,7 +1,7 @@
 import { Ledger } from "#ledger";
 import { performEffects } from "../run-lifecycle.ts";
 import type { ArgumentOf } from "../protocol.ts";
-import { endedOf } from "../state/ended-runs.ts";
+import { agentField } from "../state/ended-runs.ts";
 import { isFirst } from "../state/seen.ts";
 import { disabledKey } from "./switches.ts";
 import type { TreeWork } from "../state/tree-work.ts";
@@ -64,12 +64,7 @@ export function reconcileDoubt(work: TreeWork, argument: ArgumentOf<"reconcile">
   if (!booked) return false;
   const { run, ...amounts } = booked;
   // Bills come late, so the run may have ended.
-  const agent = (work.run(run) ?? endedOf(work.object, run))?.agentId;
-  const told = { ...amounts, reconciled: true } as const;
-  work.emit(run, "budget.settled", told, {
-    place: `reconciled/${attempt}`,
-    attempt,
-    ...(agent && { agent }),
-  });
+  const options = { place: `reconciled/${attempt}`, attempt, ...agentField(work, run) };
+  work.emit(run, "budget.settled", { ...amounts, reconciled: true }, options);
   return true;
 }

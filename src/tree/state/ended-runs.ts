@@ -1,4 +1,4 @@
-import { eraseError, Json, type ObjectContext, RunId, type RunResult } from "#kernel";
+import { type AgentId, eraseError, Json, type ObjectContext, RunId, type RunResult } from "#kernel";
 import { closeContent } from "./content.ts";
 import { endedKey, type EndedRecord, type TreeDeps, type TreeRecord } from "./records.ts";
 import { readEnded, writeEnded } from "./stored-run.ts";
@@ -55,6 +55,12 @@ export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
   const own = readEnded(object, run);
   const page = Json.as<readonly EndedRecord[]>(object.get(endedPageKey(run)) ?? []);
   return own ?? page.find(({ result }) => result.runId === run) ?? null;
+}
+
+/** Returns the agent of a run that may have ended, as a field of an event. Empty if the run never existed. */
+export function agentField(work: TreeWork, run: RunId): { readonly agent?: AgentId } {
+  const known = work.run(run) ?? work.lastKnown(run) ?? endedOf(work.object, run);
+  return known ? { agent: known.agentId } : {};
 }
 
 /** Folds the records of ended runs into one value. All runs must be of one page. */
