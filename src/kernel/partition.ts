@@ -5,7 +5,7 @@ export interface Partition {
   readonly tenantId: TenantId | null;
 }
 
-const nobody = "-";
+const noTenantMark = "-";
 /** Prefix of names that are not trees: no tree's id begins with it. */
 const otherMark = "~";
 
@@ -20,16 +20,16 @@ export const Partition = {
    * no tenant has that id.
    */
   key: ({ tenantId }: Partition, tree: TreeId | null = null): string =>
-    tree === null ? (tenantId ?? nobody) : `${tenantId ?? nobody}/${tree}`,
+    tree === null ? (tenantId ?? noTenantMark) : `${tenantId ?? noTenantMark}/${tree}`,
   /** Returns the name, in keys, of an object of the tenant that is not a tree. */
-  part: ({ tenantId }: Partition, name: string): string => `${tenantId ?? nobody}/${otherMark}${name}`,
+  part: ({ tenantId }: Partition, name: string): string => `${tenantId ?? noTenantMark}/${otherMark}${name}`,
   /**
    * Parses a name of `key` or `part`. `tree` is null unless a tree is named. @throws TypeError if the name is invalid.
    */
   parse: (key: string): { readonly partition: Partition; readonly tree: TreeId | null } => {
     const [tenant = "", ...rest] = key.split("/");
     const name = rest.join("/");
-    const tenantId = tenant === nobody ? null : TenantId.of(tenant);
+    const tenantId = tenant === noTenantMark ? null : TenantId.of(tenant);
     const isTree = rest.length > 0 && !name.startsWith(otherMark);
     return { partition: { tenantId }, tree: isTree ? TreeId.of(name) : null };
   },

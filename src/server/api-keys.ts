@@ -61,7 +61,7 @@ export function apiKeys(
       const id = /^reeve_([0-9a-f]{18})_[\w-]{43}$/.exec(bearer)?.[1] ?? "";
       const found = await keys.find(id);
       const record = found && ApiKeyRecord.decode(found);
-      const isRight = isEqualInConstantTime(hashKey(bearer), record?.hash ?? nobody);
+      const isRight = isEqualInConstantTime(hashKey(bearer), record?.hash ?? hashOfNoKey);
       return record && isRight && isCurrent(record, id) ? toPrincipal(record) : null;
     },
     renew: async (id) => {
@@ -86,7 +86,7 @@ function findInList(records: readonly ApiKeyRecord[]): Pick<ApiKeyStore, "find">
 const hashKey = (key: string): string => hash("sha256", key);
 
 /** Hash that unknown keys are compared with, so that they take as long as known keys. */
-const nobody = "0".repeat(64);
+const hashOfNoKey = "0".repeat(64);
 
 function isEqualInConstantTime(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];

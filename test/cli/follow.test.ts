@@ -56,7 +56,7 @@ const refusing: Answer = (response) =>
     .writeHead(404, { "content-type": "application/json" })
     .end('{"error":{"code":"not-found","message":"no run mill-books~0"}}');
 
-async function heard(client: ReeveClient): Promise<readonly RunUpdate[]> {
+async function readUpdates(client: ReeveClient): Promise<readonly RunUpdate[]> {
   const all: RunUpdate[] = [];
   for await (const followed of followRun(client, "mill-books", { signal: new AbortController().signal }))
     all.push(followed);
@@ -69,7 +69,7 @@ const inOrder = events.map(({ seq }) => seq);
 
 test("a connection that breaks in the middle of an event loses none, and repeats none", async () => {
   await using server = await served(breaking, breaking, breaking, wholly);
-  const all = await heard(server.client);
+  const all = await readUpdates(server.client);
   expect(seqs(all)).toEqual(inOrder);
   expect(all.filter(({ kind }) => kind === "lost")).toHaveLength(3);
   expect(all.filter(({ kind }) => kind === "found")).toHaveLength(3);
@@ -77,27 +77,30 @@ test("a connection that breaks in the middle of an event loses none, and repeats
 
 test("a server that is away for a while is waited for", async () => {
   await using server = await served(away, away, wholly);
-  const all = await heard(server.client);
+  const all = await readUpdates(server.client);
   expect(all.map(({ kind }) => kind).slice(0, 2)).toEqual(["lost", "found"]);
   expect(seqs(all)).toEqual(inOrder);
 });
 
 test("an event that is missing is asked for again, and nothing after it is passed on before", async () => {
   await using server = await served(skipping, wholly);
-  expect(seqs(await heard(server.client))).toEqual(inOrder);
+  expect(seqs(await readUpdates(server.client))).toEqual(inOrder);
 });
 
 test("an event that stays missing ends the command with a message", async () => {
   await using server = await served(neverFirst);
-  await expect(heard(server.client)).rejects.toThrow("event 1 is missing from the stream");
+  await expect(readUpdates(server.client)).rejects.toThrow("event 1 is missing from the stream");
 });
 
 test("events that come twice count once", async () => {
   await using server = await served(repeating);
-  expect(seqs(await heard(server.client))).toEqual(inOrder);
+  expect(seqs(await readUpdates(server.client))).toEqual(inOrder);
 });
 
 test("a request that the server refuses is not repeated", async () => {
   await using server = await served(refusing, wholly);
-  await expect(heard(server.client)).rejects.toMatchObject({ exitCode: 4, message: "no run mill-books~0" });
+  await expect(readUpdates(server.client)).rejects.toMatchObject({
+    exitCode: 4,
+    message: "no run mill-books~0",
+  });
 });

@@ -12,7 +12,7 @@ const ledger = {
   tree: { maxTokens: null, maxCostMicros: 500_000, maxAgents: 3, liveAgents: 3, lent: null },
 };
 
-function told(story: Story, run: number, more: Partial<RunFacts> = {}): string {
+function explain(story: Story, run: number, more: Partial<RunFacts> = {}): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
   const all = [...allAgents(root)];
@@ -48,7 +48,7 @@ const question: ApprovalRecord = {
 };
 
 test("a run that waits for approval names the tool, the duration and the command", () => {
-  expect(told(askingTeam(), 2, { pending: [question] })).toBe(`\
+  expect(explain(askingTeam(), 2, { pending: [question] })).toBe(`\
 clerk: waiting 2m 5s for approval of send_letter
   the policy requires approval of send_letter (risk: high).
   to: "ada"
@@ -58,7 +58,7 @@ clerk: waiting 2m 5s for approval of send_letter
 });
 
 test("a waiting parent names the blocker of its child", () => {
-  expect(told(askingTeam(), 0)).toBe(`\
+  expect(explain(askingTeam(), 0)).toBe(`\
 lead: waiting 2m 6s for clerk
   clerk: waiting 2m 5s for approval of send_letter
   the policy requires approval of send_letter (risk: high).
@@ -73,7 +73,7 @@ test("a queued run shows the number of slots, and the run that will yield", () =
     childAgent: AgentId.of("clerk"),
     victim: story.run(0),
   });
-  expect(told(story.after(4_000), 1)).toBe(`\
+  expect(explain(story.after(4_000), 1)).toBe(`\
 clerk: queued 4.0s for a slot: 3 of 3 agents are alive
   mill-books~0 will give up its slot for it before its next step.
   Its priority is normal. The highest priority goes first, then the oldest run.
@@ -88,35 +88,37 @@ test("a preempted run names the run that took its slot", () => {
     victim: story.run(1),
   });
   story.tell(1, "run.paused", { cause: "preempted" });
-  expect(told(story.after(60_000), 1)).toMatch(/^digger: preempted 1m 0s ago: mill-books~2 took its slot;/);
+  expect(explain(story.after(60_000), 1)).toMatch(
+    /^digger: preempted 1m 0s ago: mill-books~2 took its slot;/,
+  );
 });
 
 test("a held run is reported as held, even before its next step", () => {
   const story = new Story().starts(0, "lead").asks(0, "a1", {});
-  expect(told(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
+  expect(explain(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
     /^lead: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
-  expect(told(story, 0)).toMatch(/^lead: paused by a person 0\.0s ago;/);
+  expect(explain(story, 0)).toMatch(/^lead: paused by a person 0\.0s ago;/);
 });
 
 test("a run without a worker is reported", () => {
   const story = new Story().starts(0, "lead");
   const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
   story.tell(0, "spawn.admitted", spawn).after(9_000);
-  expect(told(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
+  expect(explain(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
 });
 
 test("a working run reports that it waits for nothing", () => {
   const story = new Story().starts(0, "lead").asks(0, "a1", {}).after(90_000);
-  expect(told(story, 0)).toMatch(/^lead: not blocked, calling .* for 1m 30s\n  If its worker has died/);
+  expect(explain(story, 0)).toMatch(/^lead: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });
 
 test("a run between two attempts shows the time of the next one, and the error", () => {
   const story = new Story().starts(0, "lead");
   const error = { code: "model", kind: "overloaded", message: "try later" };
   story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
-  expect(told(story, 0)).toBe(`\
+  expect(explain(story, 0)).toBe(`\
 lead: retrying its model call in 5.0s after overloaded
   try later
   → reeve watch mill-books`);
@@ -128,21 +130,23 @@ test("a call that waits for budget shows the holder of the budget, until it begi
   const story = new Story().starts(0, "lead");
   const step = StepId.of(story.run(0), "model", 1);
   story.waitsForBudget(0, 3, step).after(2_000);
-  expect(told(story, 0)).toContain("lead: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
+  expect(explain(story, 0)).toContain("lead: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
   story.tell(0, "model.start", { model: "claude-sonnet-4-5", step }, "a1");
-  expect(told(story, 0)).toContain("lead: not blocked, calling claude-sonnet-4-5");
+  expect(explain(story, 0)).toContain("lead: not blocked, calling claude-sonnet-4-5");
 });
 
 test("a call that no call in flight can make room for says that it needs a top-up", () => {
   const story = new Story().starts(0, "lead").waitsForBudget(0, 0);
-  expect(told(story, 0)).toMatch(/the limit of \$0\.30 has no room for this call, so\nit needs a top-up\n/);
-  expect(told(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
+  expect(explain(story, 0)).toMatch(
+    /the limit of \$0\.30 has no room for this call, so\nit needs a top-up\n/,
+  );
+  expect(explain(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
 });
 
 test("a budget stop names the dimension, the owner of the limit, and the amounts", () => {
   const story = new Story().starts(0, "lead").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
   story.ends(0, { status: "landed", stopReason: "budget.cost", costMicros: 499_000 });
-  expect(told(story, 0)).toBe(`\
+  expect(explain(story, 0)).toBe(`\
 lead landed: the tree's limit is $0.50, $0.498 is used, and the next call does
 not fit.
   It took 2.4s, 1 call of its own and $0.499000 with its children.
@@ -186,7 +190,7 @@ test.each([
     const story = new Story().starts(0, "lead").starts(1, "clerk", { parent: 0 }).ends(0, { costMicros: 0 });
     const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
     story.ends(1, { status, stopReason, costMicros: 0, ...end });
-    expect(told(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
+    expect(explain(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
   },
 );
 
@@ -196,8 +200,8 @@ test("a cancel gives its reason, a guardrail its name", () => {
   story.ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 });
   story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
   story.ends(1, { status: "failed", stopReason: "guardrail", costMicros: 0 });
-  expect(told(story, 0)).toMatch(/^lead was cancelled: reason "wrong mill"\./);
-  expect(told(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
+  expect(explain(story, 0)).toMatch(/^lead was cancelled: reason "wrong mill"\./);
+  expect(explain(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
 
 test("lost calls and erased content are reported", () => {
@@ -225,7 +229,7 @@ test("lost calls and erased content are reported", () => {
       erased: true as const,
     },
   };
-  const words = told(story, 0, more);
+  const words = explain(story, 0, more);
   expect(words).toContain("3 model calls were lost with their workers");
   expect(words.replaceAll(/\s+/g, " ")).toContain("the key of its tree was destroyed");
   expect(words).toContain("worker gone");
@@ -235,7 +239,7 @@ test("lost calls and erased content are reported", () => {
 function refusedKey(message: string): string {
   const error = { code: "model", kind: "auth", message };
   const end = { status: "failed", stopReason: "error", costMicros: 0, error } as const;
-  return told(new Story().starts(0, "lead").ends(0, end), 0);
+  return explain(new Story().starts(0, "lead").ends(0, end), 0);
 }
 
 test("a refused key and a missing key have different errors", () => {
@@ -258,13 +262,13 @@ test("an error of a program's code is shown with its file and line", () => {
   const error = { code: "foreign", kind: "TypeError", message: diagnostic.message };
   const end = { status: "failed", stopReason: "error", error, costMicros: 0 } as const;
   const failed = new Story().starts(0, "lead").ends(0, { ...end, diagnostic });
-  expect(told(failed, 0)).toContain(
+  expect(explain(failed, 0)).toContain(
     "lead failed: agent lead threw TypeError: Cannot read properties of null (reading\n'x') at /app/agents.ts:12:9.",
   );
   const broken = { ...diagnostic, source: "tool search", frames: ["file:///app/tools.ts:7:3"] };
   const tool = { tool: "search", callId: "c", status: "error", durationMs: 1, diagnostic: broken } as const;
   const went = new Story().starts(0, "lead").tell(0, "tool.end", tool).ends(0, { costMicros: 0 });
-  expect(told(went, 0).replaceAll(/\n +/g, " ")).toContain(
+  expect(explain(went, 0).replaceAll(/\n +/g, " ")).toContain(
     "tool search threw TypeError: Cannot read properties of null (reading 'x') at /app/tools.ts:7:3.",
   );
 });

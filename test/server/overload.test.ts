@@ -36,7 +36,7 @@ const body = { agent: "manager", input: "sell" };
 const TreeStarted = z.object({ treeId: z.string() });
 
 /** The store lists it. */
-async function heard(site: TestServer, tree: string): Promise<void> {
+async function readStream(site: TestServer, tree: string): Promise<void> {
   for await (const _ of site.runtime.run(tree, { tenant: "acme" }).events()) return;
 }
 
@@ -49,7 +49,7 @@ test("starts above the limit are refused at once and begin nothing, until one is
   expect((await site.get("/runs/refused")).status).toBe(404);
   engine.letOne();
   const { treeId } = TreeStarted.parse((await accepted[0])?.json);
-  await heard(site, treeId);
+  await readStream(site, treeId);
   const again = site.post("/runs", { ...body, id: "refused" });
   await expect.poll(() => engine.held).toContain("acme/refused");
   engine.letOne();
@@ -72,7 +72,7 @@ test("a tenant that takes all it can get leaves room for others, whatever its ke
   await fill(rival.run, 6);
   // Both go on asking for all they can get: they come to have the same.
   engine.letOne();
-  await heard(site, TreeStarted.parse((await starts[0])?.json).treeId);
+  await readStream(site, TreeStarted.parse((await starts[0])?.json).treeId);
   expect(told(await site.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
   await fill(rival.run, 6);
   for (let n = 0; n < 6; n += 1) engine.letOne();
@@ -85,7 +85,7 @@ test("while starts wait, reads, steers and cancels are answered", async () => {
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
   expect((await begun).status).toBe(202);
-  await heard(site, "begun");
+  await readStream(site, "begun");
   const held = site.post("/runs", body);
   await expect.poll(() => engine.held.length).toBe(1);
   expect(told(await site.post("/runs", body))).toEqual(ofYours);
@@ -203,7 +203,7 @@ test("a requested start counts until it is answered, even if its caller has left
   await once(socket, "close");
   expect(told(await site.post("/runs", body))).toEqual(ofAll);
   engine.letOne();
-  await heard(site, "left");
+  await readStream(site, "left");
   const again = site.post("/runs", { ...body, id: "left" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();

@@ -4,7 +4,7 @@ import type { Access } from "./access.ts";
 import type { Tables } from "./tables.ts";
 
 /** Keys are looked up before their tenant is known, so all are stored in the partition without a tenant. */
-const nobody: Partition = { tenantId: null };
+const noTenant: Partition = { tenantId: null };
 
 export class SqlApiKeys implements ApiKeyStore {
   readonly #access: Access;
@@ -15,7 +15,7 @@ export class SqlApiKeys implements ApiKeyStore {
 
   async put({ id, tenant: owner, user, ...rest }: ApiKeyRecord): Promise<void> {
     const body = JSON.stringify(rest);
-    await this.#access.write(nobody, (db, tenant) =>
+    await this.#access.write(noTenant, (db, tenant) =>
       db
         .insertInto("reeve_api_key")
         .values({ tenant_id: tenant, api_key_id: id, owner: owner ?? "", user_id: user ?? "", body })
@@ -25,7 +25,7 @@ export class SqlApiKeys implements ApiKeyStore {
   }
 
   async find(id: string): Promise<ApiKeyRecord | null> {
-    const row = await this.#access.read(nobody, (db, tenant) =>
+    const row = await this.#access.read(noTenant, (db, tenant) =>
       db
         .selectFrom("reeve_api_key")
         .select(["api_key_id", "owner", "user_id", "body"])
@@ -36,7 +36,7 @@ export class SqlApiKeys implements ApiKeyStore {
   }
 
   async list(owner: string | null): Promise<readonly ApiKeyRecord[]> {
-    const rows = await this.#access.read(nobody, (db, tenant) =>
+    const rows = await this.#access.read(noTenant, (db, tenant) =>
       db
         .selectFrom("reeve_api_key")
         .select(["api_key_id", "owner", "user_id", "body"])
@@ -48,7 +48,7 @@ export class SqlApiKeys implements ApiKeyStore {
   }
 
   async revoke(owner: string | null, id: string): Promise<void> {
-    await this.#access.write(nobody, (db, tenant) =>
+    await this.#access.write(noTenant, (db, tenant) =>
       db
         .deleteFrom("reeve_api_key")
         .where((eb) => eb.and({ tenant_id: tenant, api_key_id: id, owner: owner ?? "" }))
@@ -58,7 +58,7 @@ export class SqlApiKeys implements ApiKeyStore {
 
   /** Revokes the keys that are bound to a user. */
   async revokeUser(owner: string | null, user: UserId): Promise<void> {
-    await this.#access.write(nobody, (db, tenant) =>
+    await this.#access.write(noTenant, (db, tenant) =>
       db
         .deleteFrom("reeve_api_key")
         .where((eb) => eb.and({ tenant_id: tenant, owner: owner ?? "", user_id: user }))

@@ -1,7 +1,7 @@
 import type { Partition, WorkerRecord, WorkerStore } from "#kernel";
 import type { Access } from "./access.ts";
 
-const nobody: Partition = { tenantId: null };
+const noTenant: Partition = { tenantId: null };
 
 export class SqlWorkers implements WorkerStore {
   readonly #access: Access;
@@ -12,7 +12,7 @@ export class SqlWorkers implements WorkerStore {
 
   async announce({ id, url, expiresAt }: WorkerRecord, at: number): Promise<void> {
     const place = { url, expires_at: expiresAt };
-    await this.#access.write(nobody, async (db, tenant) => {
+    await this.#access.write(noTenant, async (db, tenant) => {
       const gone = db.deleteFrom("reeve_worker").where("tenant_id", "=", tenant);
       await gone.where("expires_at", "<=", at).execute();
       await db
@@ -24,7 +24,7 @@ export class SqlWorkers implements WorkerStore {
   }
 
   async list(at: number): Promise<readonly WorkerRecord[]> {
-    const rows = await this.#access.read(nobody, (db, tenant) =>
+    const rows = await this.#access.read(noTenant, (db, tenant) =>
       db
         .selectFrom("reeve_worker")
         .select(["worker_id", "url", "expires_at"])
@@ -37,7 +37,7 @@ export class SqlWorkers implements WorkerStore {
   }
 
   async withdraw(id: string): Promise<void> {
-    await this.#access.write(nobody, (db, tenant) =>
+    await this.#access.write(noTenant, (db, tenant) =>
       db
         .deleteFrom("reeve_worker")
         .where((eb) => eb.and({ tenant_id: tenant, worker_id: id }))

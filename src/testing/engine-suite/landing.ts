@@ -40,7 +40,7 @@ export const landingCases: readonly EngineCase[] = [
   {
     name: "3.8 a tenth of tokens and of cost, rounded up, is kept for landing",
     async run(harness) {
-      // Of 101 tokens, 90 are for work and 11 for landing.
+      // 90 of the 101 tokens are for work, 11 for landing.
       const calls = [ask(91), ask(50), ask(41), ask(51, landing)];
       for (const [budget, dimension] of [
         [{ maxTokens: 101 }, "tokens"],

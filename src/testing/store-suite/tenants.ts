@@ -123,11 +123,11 @@ export const tenantCases: readonly StoreCase[] = [
     "data stored without a tenant belongs to no tenant, and the reverse",
     async ({ store, tenant }) => {
       const alone = TreeId.of(`alone-${randomUUID()}`);
-      const nobody: Partition = { tenantId: null };
-      await store.events.append(nobody, alone, [eventOf(1, "ours", alone)]);
+      const noTenant: Partition = { tenantId: null };
+      await store.events.append(noTenant, alone, [eventOf(1, "ours", alone)]);
       assert.deepEqual(await store.events.read(tenant, alone, { after: 0, limit: 9 }), []);
       await store.events.append(tenant, alone, [eventOf(1, "theirs", alone)]);
-      assert.deepEqual(await store.events.read(nobody, alone, { after: 0, limit: 9 }), [
+      assert.deepEqual(await store.events.read(noTenant, alone, { after: 0, limit: 9 }), [
         eventOf(1, "ours", alone),
       ]);
     },
