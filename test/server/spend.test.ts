@@ -104,6 +104,40 @@ test("a key of one user sees the money of that user alone", async () => {
   expect(codeOf(await site.get("/spend?user=bob", { key: ann.key }))).toBe("forbidden");
 });
 
+test("the most expensive users have groups, and all others are one group without a user", async () => {
+  const lead = talker("lead");
+  const site = await openSite([lead]);
+  const trees = { ann: 2, bob: 3, cleo: 4, dan: 1 };
+  let cost = 0;
+  for (const [user, count] of Object.entries(trees))
+    for (let tree = 0; tree < count; tree += 1) {
+      const handle = await site.runtime.start(lead, "go", { tenant: "acme", user });
+      for await (const _ of handle.events()) continue;
+      cost = (await handle.ledger()).tree.settled.costMicros;
+    }
+  expect(cost).toBeGreaterThan(0);
+  const day = new Date().toISOString().slice(0, 10);
+  const items = async (query: string): Promise<readonly { readonly user?: string }[]> =>
+    Json.as<{ items: readonly { user?: string }[] }>((await site.get(`/spend?${query}`)).json).items;
+  const found = await items("by=day,user&topUsers=2");
+  const figures = (count: number): object => ({ settledMicros: count * cost, calls: count, runs: count });
+  expect(found).toMatchObject([
+    { day, user: "cleo", ...figures(4) },
+    { day, user: "bob", ...figures(3) },
+    { day, ...figures(3) },
+  ]);
+  expect(found.map((sum) => "user" in sum)).toEqual([true, true, false]);
+  expect(await items("by=user&topUsers=4")).toEqual(await items("by=user"));
+  expect(await items("by=day&topUsers=2")).toEqual(await items("by=day"));
+  const files = await fetch(`${site.url}/spend?by=user&topUsers=1`, {
+    headers: { authorization: `Bearer ${site.keys.acme.read}`, accept: "text/csv" },
+  });
+  const [, ...rows] = (await files.text()).trimEnd().split("\r\n");
+  expect(rows.map((line) => line.split(",")[0])).toEqual(["", "cleo"]);
+  for (const refused of ["0", "10001", "-1", "1.5", "x"])
+    expect(codeOf(await site.get(`/spend?by=user&topUsers=${refused}`))).toBe("invalid-request");
+});
+
 test("a call in doubt is listed with its price, settled by an administrator, and then removed", async () => {
   const model = manualModel({ id: "silent", price });
   const silent = agent({ name: "silent", description: "Waits", model, maxOutputTokens: 100 });

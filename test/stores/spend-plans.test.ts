@@ -11,14 +11,16 @@ const acme = Partition.of("acme");
 const trees = 40;
 
 /** The queries of the dashboard, and the rows that answer each, of 40 trees by 40 users in one hour. */
-const queries: readonly (readonly [Pick<SpendQuery, "from" | "to" | "by">, "sums" | "trees"])[] = [
-  [{ from: 48, to: 72, by: ["hour", "model"] }, "sums"],
-  [{ from: 0, to: 336, by: ["day", "model"] }, "sums"],
-  [{ from: 0, to: 336, by: ["agent", "model"] }, "sums"],
-  [{ from: 0, to: 336, by: ["day", "user"] }, "sums"],
-  [{ from: 47, to: 73, by: [] }, "sums"],
-  [{ from: 48, to: 72, by: ["tree"] }, "trees"],
-];
+const queries: readonly (readonly [Pick<SpendQuery, "from" | "to" | "by" | "topUsers">, "sums" | "trees"])[] =
+  [
+    [{ from: 48, to: 72, by: ["hour", "model"] }, "sums"],
+    [{ from: 0, to: 336, by: ["day", "model"] }, "sums"],
+    [{ from: 0, to: 336, by: ["agent", "model"] }, "sums"],
+    [{ from: 0, to: 336, by: ["day", "user"] }, "sums"],
+    [{ from: 0, to: 336, by: ["day", "user"], topUsers: 2 }, "sums"],
+    [{ from: 47, to: 73, by: [] }, "sums"],
+    [{ from: 48, to: 72, by: ["tree"] }, "trees"],
+  ];
 
 test("sums over all trees are read from an index with a size independent of the number of trees", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-spend-plans-"));

@@ -87,6 +87,9 @@ function partsOf({ from, to, by, agentType, model, userId }: SpendQuery): readon
   return parts.filter((part) => part.from < part.to);
 }
 
+/** Whether sums answer a query, so that its rows add up to the sums of the same query without its users. */
+export const hasSums = (query: SpendQuery): boolean => partsOf(query) !== null;
+
 /** Returns the rows that a query adds up: sums where they answer it, otherwise the rows of trees. */
 export function rowsFor(query: SpendQuery, tenant: string): RawBuilder<unknown> {
   const parts = partsOf(query);

@@ -5,7 +5,6 @@ import {
   type CallInDoubt,
   type PageRequest,
   type Partition,
-  type SpendDimension,
   type SpendQuery,
   type SpendStore,
   type SpendSum,
@@ -13,41 +12,22 @@ import {
   type TreeSpend,
   type UserId,
 } from "#kernel";
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { batches, type Access } from "./access.ts";
-import { addToSums, rowsFor } from "./spend-sums.ts";
+import { selectGroups } from "./spend-groups.ts";
+import { addToSums } from "./spend-sums.ts";
 import { isBehindCursor } from "./newest-first.ts";
 import {
   addUpRows,
   byKey,
-  type FigureRow,
   groupOf,
   replaceRows,
-  sums,
   toCall,
   toCallRow,
   toFigures,
   toRow,
   toUser,
 } from "./spend-rows.ts";
-
-const dimensionColumns: Readonly<Record<SpendDimension, RawBuilder<unknown>>> = {
-  day: sql`hour / 24`,
-  hour: sql`hour`,
-  agent: sql`agent_type`,
-  model: sql`model`,
-  user: sql`user_id`,
-  tree: sql`tree_id`,
-};
-
-/** Limits the rows to the most expensive users or trees: ranking them by one sum is cheaper than nine sums of each. */
-function limitGroups({ by, limit, topUsers }: SpendQuery, rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  const [name] = by;
-  if (by.length !== 1 || (name !== "user" && name !== "tree") || topUsers !== undefined) return sql``;
-  const column = dimensionColumns[name];
-  return sql` and ${column} in (select ${column} from ${rows} group by ${column}
-    order by sum(settled) + sum(in_doubt) desc, ${column} limit ${limit})`;
-}
 
 export class SqlSpend implements SpendStore {
   readonly #access: Access;
@@ -136,35 +116,8 @@ export class SqlSpend implements SpendStore {
   }
 
   async sum(partition: Partition, query: SpendQuery): Promise<readonly SpendSum[]> {
-    const { by, limit, topUsers } = query;
-    const found = await this.#access.read(partition, (db, tenant) => {
-      const rows = sql.join(
-        [
-          rowsFor(query, tenant),
-          ...(query.agentType === undefined ? [] : [sql`agent_type = ${query.agentType}`]),
-          ...(query.model === undefined ? [] : [sql`model = ${query.model}`]),
-          ...(query.userId === undefined ? [] : [sql`user_id = ${query.userId ?? ""}`]),
-        ],
-        sql` and `,
-      );
-      const isTop = topUsers !== undefined && by.includes("user");
-      const top = isTop
-        ? sql`with top as (select user_id from ${rows} group by user_id
-            order by sum(settled) + sum(in_doubt) desc, user_id limit ${topUsers}) `
-        : sql``;
-      const user = sql`case when user_id in (select user_id from top) then user_id end`;
-      const columns = by.map((name) => {
-        const column = isTop && name === "user" ? user : dimensionColumns[name];
-        return sql`${column} as ${sql.ref(`by_${name}`)}`;
-      });
-      const groups = sql.join(by.map((name) => sql.ref(`by_${name}`)));
-      return sql<FigureRow & Readonly<Record<`by_${SpendDimension}`, never>>>`
-        ${top}select ${sql.join([...columns, sums])} from ${rows}${limitGroups(query, rows)}
-        ${by.length > 0 ? sql`group by ${groups}` : sql``} having count(*) > 0
-        order by sum(settled) + sum(in_doubt) desc ${by.length > 0 ? sql`, ${groups}` : sql``} limit ${limit}`.execute(
-        db,
-      );
-    });
+    const { by } = query;
+    const found = await this.#access.read(partition, (db, tenant) => selectGroups(query, tenant).execute(db));
     return found.rows.map((row) => {
       const group = by
         .filter((name) => row[`by_${name}`] !== null)

@@ -36,7 +36,32 @@ async function assertSums(desk: Desk, ranges: readonly (readonly [number, number
           return `${JSON.stringify(by.map((name) => group[name]))} ${figuresText(sum)}`;
         });
         assert.deepEqual(new Set(found), await fromTrees(desk, query), JSON.stringify(query));
+        for (const topUsers of [1, 2]) await assertTopUsers(desk, { ...query, topUsers });
       }
+}
+
+/** Asserts that the most expensive users keep their groups, and that all others add up to groups without a user. */
+async function assertTopUsers(
+  { store, tenant }: Desk,
+  { topUsers, ...query }: SpendQuery & { readonly topUsers: number },
+): Promise<void> {
+  if (!query.by.includes("user")) return;
+  const users = await store.spend.sum(tenant, { ...query, by: ["user"], limit: topUsers });
+  const top = new Set(users.map(({ user }) => user));
+  const expected = new Map<string, SpendFigures>();
+  for (const { user, ...sum } of await store.spend.sum(tenant, query)) {
+    const key = JSON.stringify([sum.day, top.has(user) ? user : "others"]);
+    expected.set(key, Spend.add(expected.get(key) ?? Spend.none, sum));
+  }
+  const found = (await store.spend.sum(tenant, { ...query, topUsers })).map(
+    ({ day, user = "others", ...sum }) => [JSON.stringify([day, user]), figuresText(sum)] as const,
+  );
+  assert.deepEqual(
+    new Map(found),
+    new Map([...expected].map(([key, sum]) => [key, figuresText(sum)])),
+    JSON.stringify({ ...query, topUsers }),
+  );
+  assert.equal(found.length, expected.size);
 }
 
 export const spendSumCases: readonly StoreCase[] = [
