@@ -15,7 +15,7 @@ import { Ledger, type Admission } from "#ledger";
 import { launch } from "./launch.ts";
 import { emptyInbox } from "./state/inbox.ts";
 import { livePageKey } from "./state/live-runs.ts";
-import type { InboxItem, RunRecord, Terms, TurnPosition } from "./state/records.ts";
+import type { InboxItem, RunLimits, RunRecord, Terms, TurnPosition } from "./state/records.ts";
 import { armDeadline } from "./timers.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
@@ -30,8 +30,10 @@ export interface SpawnTerms {
   readonly onFull: "deny" | "wait";
   readonly detached: boolean;
   readonly tools: readonly string[] | null;
-  /** Rules in addition to those of the parent. */
+  /** Rules in addition to the inherited ones. */
   readonly rules: readonly PermissionRule[];
+  /** The run whose rules and restricted tools the new run inherits. Default: the parent. */
+  readonly inheritsFrom?: RunLimits | undefined;
   readonly boot: readonly Envelope[];
   readonly turn?: TurnPosition | undefined;
 }
@@ -66,9 +68,8 @@ export function spawnRun(
     priority,
   });
   const { boot, version, turn } = terms;
-  const rules = [...parentRun.rules, ...terms.rules];
   const ancestors = [...parentRun.ancestors, parent];
-  const more = { boot, tools: narrowTools(parentRun, terms), rules, budget, ancestors, turn };
+  const more = { boot, ...inheritLimits(terms.inheritsFrom ?? parentRun, terms), budget, ancestors, turn };
   work.put(id, newRun(work, supervision, { ...more, version }));
   if (admission.kind === "granted") {
     work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
@@ -79,25 +80,34 @@ export function spawnRun(
   return { run: id, admission };
 }
 
-/** Returns the tools of a child. A run with restricted tools gives a copy of itself no others. */
-function narrowTools(
-  parentRun: RunRecord,
-  { agentId, tools }: Pick<SpawnTerms, "agentId" | "tools">,
-): readonly string[] | null {
+/**
+ * Returns the rules and the tools of a run that another one has spawned or woken. A list of tools limits its type, not
+ * only its run: it applies to all runs of the type below, also where runs of other types are between them.
+ */
+function inheritLimits(
+  above: RunLimits,
+  { agentId, tools, rules }: Pick<SpawnTerms, "agentId" | "tools" | "rules">,
+): Omit<RunLimits, "agentId"> {
   // The type decides, because the key of an id is any text.
-  if (parentRun.tools === null || AgentId.type(parentRun.agentId) !== AgentId.type(agentId)) return tools;
-  return tools?.filter((name) => parentRun.tools?.includes(name)) ?? parentRun.tools;
+  const type = AgentId.type(agentId);
+  const own = above.tools && { type: AgentId.type(above.agentId), tools: above.tools };
+  const lists = [...(above.otherTools ?? []), ...(own ? [own] : [])];
+  const inherited = lists.find((list) => list.type === type)?.tools ?? null;
+  const otherTools = lists.filter((list) => list.type !== type);
+  return {
+    tools: tools && inherited ? tools.filter((name) => inherited.includes(name)) : (tools ?? inherited),
+    ...(otherTools.length > 0 && { otherTools }),
+    rules: [...above.rules, ...rules],
+  };
 }
 
 /** Returns the record of a spawned run that has not started. */
 export function newRun(
   work: TreeWork,
   supervision: Supervision,
-  more: {
+  more: Omit<RunLimits, "agentId"> & {
     readonly version: string;
     readonly boot: readonly Envelope[];
-    readonly tools: readonly string[] | null;
-    readonly rules: readonly PermissionRule[];
     readonly budget: ExecutionBudget | null;
     /** Default: none, as at the root. */
     readonly ancestors?: readonly RunId[];
@@ -123,6 +133,7 @@ export function newRun(
     crashedIn: "",
     watchers: [],
     tools: more.tools,
+    ...(more.otherTools && { otherTools: more.otherTools }),
     rules: more.rules,
     ...(more.turn && { turn: more.turn }),
     asking: [],
@@ -162,14 +173,17 @@ function treeLimits({ tree: { ledger } }: TreeWork): TreeLimits {
   return { maxCostMicros, maxTokens, maxAgents: ledger.spawn.maxAgents };
 }
 
-/** Spawns a run of an agent, under the root, for messages that found no live run. Otherwise records why it cannot. */
+/**
+ * Spawns a run of an agent, under the root, for messages that found no live run. Otherwise records why it cannot. The
+ * sender's limits apply to it, as to a child: else a message would give a run the rights that were taken from it.
+ */
 export function wakeNew(
   work: TreeWork,
-  terms: Terms & { readonly agentId: AgentId; readonly rules?: readonly PermissionRule[] },
+  terms: Terms & Pick<SpawnTerms, "agentId" | "inheritsFrom">,
   boot: readonly Envelope[],
 ): { readonly run: RunId } | { readonly reason: string } {
   const place = { parent: work.root, onFull: "wait", detached: true, boot } as const;
-  const { run, admission } = spawnRun(work, { rules: [], ...terms, ...place });
+  const { run, admission } = spawnRun(work, { ...terms, ...place, rules: [] });
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }
 

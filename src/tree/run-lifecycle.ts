@@ -291,7 +291,7 @@ function passOn(
   { id, run }: { readonly id: RunId; readonly run: RunRecord },
   items: readonly StoredItem[],
 ): void {
-  const { agentId, version, budget, tools, rules, supervision } = run;
+  const { agentId, version, budget, tools, supervision } = run;
   const to = { run: id, agent: agentId };
   deadLetter(work, { ...to, reason: "run-ended" }, listEnvelopes(items, "steer", "followUp"));
   const messages = listEnvelopes(items, "message");
@@ -299,7 +299,8 @@ function passOn(
   if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);
-  const woken = why ?? wakeNew(work, { agentId, version, priority, budget, retention, tools, rules }, unread);
+  const woken =
+    why ?? wakeNew(work, { agentId, version, priority, budget, retention, tools, inheritsFrom: run }, unread);
   if ("reason" in woken) deadLetter(work, { ...to, reason: woken.reason }, unread);
   performEffects(work);
 }

@@ -100,6 +100,7 @@ test("a record of a live run is read as it was written", () => {
     crashedIn: fc.constantFrom("", "t~1/1"),
     watchers: fc.constantFrom(...[0, 1, 2].map((count) => runs.slice(0, count))),
     tools: nullable(names),
+    otherTools: fc.array(fc.record({ type: fc.string(), tools: names }), { maxLength: 2 }),
     untold: nullable(fc.array(fc.nat(), { maxLength: 2 })),
     said: fc.constantFrom({ text: "" }, { text: "x", data: null }),
   });

@@ -152,6 +152,18 @@ test("a message for a run that never was is refused", () => {
   });
 });
 
+test("a message of a run that has ended wakes no run: its limits are gone", () => {
+  const tree = new LazyTree({ maxAgents: 3 });
+  const sender = tree.hire(tree.root);
+  const agentId = AgentId.of("child");
+  const mail = { to: AgentId.of("child", "another"), messageId: MessageId.of("m"), text: "", at: 5 };
+  const from = { kind: "run", runId: sender, agentId } as const;
+  tree.end(sender);
+  expect(tree.call("send", { ...mail, from }).result).toEqual({ deadLetter: "sender-ended" });
+  const living = { kind: "run", runId: tree.root, agentId: AgentId.of("parent") } as const;
+  expect(tree.call("send", { ...mail, from: living }).result).toEqual({ to: tree.child(2) });
+});
+
 test("a tree that has ended has no list of live runs", () => {
   const tree = new LazyTree({ maxAgents: 131 });
   tree.spawn(130);

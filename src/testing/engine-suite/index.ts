@@ -34,6 +34,7 @@ import { waitCycleCases } from "./wait-cycle.ts";
 import { askingCases } from "./asking.ts";
 import { tenantCases } from "./tenant.ts";
 import { treeSecretCases } from "./tree-secret.ts";
+import { inheritedLimitCases } from "./inherited-limits.ts";
 import { landingCases } from "./landing.ts";
 import { doubtCases } from "./doubt.ts";
 import { accountCases } from "./accounts.ts";
@@ -113,6 +114,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...ephemeralCases,
   ...sectionCases,
   ...copyCases,
+  ...inheritedLimitCases,
   ...embeddingCases,
   ...architectureCases,
   ...handoffCases,

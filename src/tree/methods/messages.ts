@@ -96,7 +96,9 @@ function deliver(
   if (!work.slot(work.root)) return { reason: "tree-ended" };
   const terms = work.host.agents[AgentId.type(agentId)];
   if (!terms) return { reason: "no-such-agent" };
-  const woken = wakeNew(work, { ...terms, agentId }, [envelope]);
+  const sender = work.run(envelope.from.kind === "run" ? envelope.from.runId : work.root);
+  if (!sender) return { reason: "sender-ended" };
+  const woken = wakeNew(work, { ...terms, agentId, inheritsFrom: sender }, [envelope]);
   performEffects(work);
   return woken;
 }

@@ -114,6 +114,7 @@ const supervision = object<Supervision>({
   priority,
 });
 
+type ToolList = NonNullable<RunRecord["otherTools"]>[number];
 type Remembered = RunRecord["remembered"][number];
 
 export const run = object<RunRecord>({
@@ -137,6 +138,7 @@ export const run = object<RunRecord>({
   diagnostic: optional(diagnostic),
   watchers: runIds,
   tools: orNull(texts),
+  otherTools: optional(list(object<ToolList>({ type: text(), tools: texts }))),
   rules: list(rule),
   turn: optional(turnPlace),
   asking: list(approvalId),

@@ -233,9 +233,19 @@ export interface TreeDeps {
   readonly eraseAfterMs: number;
 }
 
-/** One live run. */
-export interface RunRecord {
+/** The limits of a run that the runs below it inherit. */
+export interface RunLimits {
   readonly agentId: AgentId;
+  /** The tools that it may call. Null: all of its agent's. */
+  readonly tools: readonly string[] | null;
+  /** The lists of tools that runs above it set for other types of agents. Absent: none. */
+  readonly otherTools?: readonly { readonly type: string; readonly tools: readonly string[] }[] | undefined;
+  /** Rules of its ancestors: calls that are forbidden or require approval. */
+  readonly rules: readonly PermissionRule[];
+}
+
+/** One live run. */
+export interface RunRecord extends RunLimits {
   readonly version: string;
   readonly supervision: Supervision;
   /** Its ancestors when it was spawned, root first. Only used to load them together: its slot names its parent. */
@@ -265,10 +275,6 @@ export interface RunRecord {
   readonly diagnostic?: Diagnostic | undefined;
   /** Runs, in addition to the parent, that wait for the end of this one. */
   readonly watchers: readonly RunId[];
-  /** The tools that it may call. Null: all of its agent's. */
-  readonly tools: readonly string[] | null;
-  /** Rules of its ancestors: calls that are forbidden or require approval. */
-  readonly rules: readonly PermissionRule[];
   /** Its position in the conversation of its root, if it is a copy that reads it. Absent: none. */
   readonly turn?: TurnPosition | undefined;
   /** Open approval requests. */

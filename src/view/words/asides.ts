@@ -33,6 +33,7 @@ const letters: Readonly<Record<string, string>> = {
   "tree-ended": "the tree had ended",
   cancelled: "the run was cancelled",
   "never-started": "the run never started",
+  "sender-ended": "its sender had ended",
   "no-such-agent": "there is no agent of that name",
   "would-deadlock": "no slot can ever become free for it",
 };
