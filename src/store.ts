@@ -32,6 +32,7 @@ export {
   SessionEntry,
   StepId,
   StepManifest,
+  upgradeEvent,
   WebhookDelivery,
   weighTerms,
   type ApiKeyStore,

@@ -15,7 +15,7 @@ export interface CacheEntry {
   /** The user that this tree works for. Null: none. */
   readonly userId: UserId | null;
   /** Whether it outlives the key of its tree. */
-  readonly lasts: boolean;
+  readonly isPermanent: boolean;
 }
 
 /** The most that a cache keeps. */

@@ -44,7 +44,13 @@ export type LimitAccount = "run" | "subtree" | "tree" | "tenant" | "user";
 export type CallDenialReason = "exhausted" | "exceeded" | "wait-timed-out" | "unpriced" | "unbounded";
 
 /** The reason for a refused slot. `spawned`: the tree has reached its total number of spawned children. */
-type SlotDenialReason = "full" | "spawned" | "nobody-below" | "preemption-off" | "would-deadlock" | "ended";
+type SlotDenialReason =
+  | "full"
+  | "spawned"
+  | "no-lower-priority"
+  | "preemption-off"
+  | "would-deadlock"
+  | "ended";
 
 /** The reason for a refused slot or call. */
 export type DenialReason = CallDenialReason | SlotDenialReason;

@@ -44,6 +44,7 @@ export { hideSecrets } from "./hide-secrets.ts";
 export { delegateEngine, delegateObject, delegatePrimitives } from "./engine-delegates.ts";
 export type { Envelope, Inbox, Sender } from "./envelope.ts";
 export type { EphemeralCall, EphemeralSource } from "./ephemeral.ts";
+export { upgradeError, upgradeEvent } from "./upgrade-event.ts";
 export { eraseApproval, erasedText, eraseError, eraseEvent, eventTypes, hideDiagnostic } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
 export * from "./errors.ts";

@@ -110,8 +110,8 @@ export interface RunStore {
 /** The event streams of trees. The store never assigns numbers: the tree does. */
 export interface EventStore {
   /**
-   * Appends events. Idempotent by (tree, seq): the first one stays. `fleeting` events need not be readable once the key
-   * of the tree is destroyed. Default: none.
+   * Appends events. Idempotent by (tree, seq): the first one stays. Events that `isErasable` selects need not be
+   * readable once the key of the tree is destroyed. Default: none.
    */
   append(
     partition: Partition,
@@ -123,7 +123,7 @@ export interface EventStore {
   rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void>;
   /**
    * Returns events with a sequence above `after`, in order, up to the first gap. So a reader never skips an event that
-   * another writer is about to append.
+   * another writer is about to append. Events of earlier protocols have the present names, see `upgradeEvent`.
    */
   read(
     partition: Partition,
@@ -322,7 +322,7 @@ export interface ManifestRecord {
   readonly attempt: AttemptId;
   readonly at: number;
   /** Whether it outlives the key of its tree. */
-  readonly lasts: boolean;
+  readonly isPermanent: boolean;
   /** A `StepManifest`. Null: it was erased. */
   readonly body: Json;
 }
@@ -338,14 +338,14 @@ export interface ManifestText {
 export interface ManifestStore {
   /**
    * Writes a manifest and texts of its tree, all or nothing. Idempotent, by step and attempt and by hash. The first one
-   * stays, but a lasting one replaces one that is not.
+   * stays, but a permanent one replaces one that is not.
    */
   put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void>;
   /** Writes texts of a tree. Idempotent by hash: the first one stays. */
   putTexts(
     partition: Partition,
     tree: TreeId,
-    texts: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+    texts: { readonly texts: readonly ManifestText[]; readonly isPermanent: boolean },
   ): Promise<void>;
   /** Returns every manifest of a step, oldest first. */
   get(partition: Partition, step: StepId): Promise<readonly ManifestRecord[]>;
@@ -355,9 +355,9 @@ export interface ManifestStore {
   texts(
     partition: Partition,
     tree: TreeId,
-    query: { readonly hashes: readonly string[]; readonly lasts: boolean },
+    query: { readonly hashes: readonly string[]; readonly isPermanent: boolean },
   ): Promise<readonly ManifestText[]>;
-  /** Removes the manifest bodies and texts of a tree that do not last. */
+  /** Removes the manifest bodies and texts of a tree that are not permanent. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
 }
 

@@ -206,7 +206,7 @@ export class StepRecorder {
       stepId: step,
       attempt: last.attempt,
       at: manifest.attempts[0]?.at ?? last.at,
-      lasts: retention === "permanent",
+      isPermanent: retention === "permanent",
       body: Json.of(manifest),
     };
     const limit = { clock, ms: maxWriteMs, bestEffort: true, onTimeout: () => false };

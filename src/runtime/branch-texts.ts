@@ -22,7 +22,7 @@ export async function keepBranchTexts(
       if (entry.type === "message") texts.push(toManifestText(JSON.stringify(entry.message)));
     from = own.length === entriesPerRead ? (own.at(-1)?.parentId ?? null) : null;
   }
-  await manifests.putTexts(partition, RunId.tree(run), { texts, lasts: true });
+  await manifests.putTexts(partition, RunId.tree(run), { texts, isPermanent: true });
 }
 
 const toManifestText = (text: string): ManifestText => ({ hash: hash("sha256", text, "base64url"), text });

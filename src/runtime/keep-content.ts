@@ -24,11 +24,11 @@ export async function keepContent(store: Store, partition: Partition, tree: Tree
 
 /** Keeps a manifest. Returns whether it existed and was erasable. */
 async function keep(store: Store, partition: Partition, record: ManifestRecord): Promise<boolean> {
-  if (record.lasts || record.body === null) return false;
+  if (record.isPermanent || record.body === null) return false;
   const { prompt, answer } = StepManifest.decode(record.body);
   const hashes = [...prompt, ...answer].flatMap(({ hash, notStored }) => (notStored ? [] : [hash]));
-  const query = { hashes: [...new Set(hashes)], lasts: false };
+  const query = { hashes: [...new Set(hashes)], isPermanent: false };
   const texts = await store.manifests.texts(partition, RunId.tree(record.runId), query);
-  await store.manifests.put(partition, { ...record, lasts: true }, texts);
+  await store.manifests.put(partition, { ...record, isPermanent: true }, texts);
   return true;
 }

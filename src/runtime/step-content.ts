@@ -143,8 +143,8 @@ class PartReader {
 
   async #readTexts(hashes: readonly string[]): Promise<ReadonlyMap<string, Json>> {
     if (hashes.length === 0) return new Map();
-    const { runId, lasts } = this.#record;
-    const query = { hashes: [...new Set(hashes)], lasts };
+    const { runId, isPermanent } = this.#record;
+    const query = { hashes: [...new Set(hashes)], isPermanent };
     const found = await this.#store.manifests.texts(this.#partition, RunId.tree(runId), query);
     const whole = found.filter((each) => hashText(each.text) === each.hash);
     return new Map(whole.map((each) => [each.hash, Json.of(JSON.parse(each.text))]));

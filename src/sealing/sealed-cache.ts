@@ -21,7 +21,7 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
       // The tree has ended, or its user was erased: a superseded worker must not write content again.
       if (content.isErased)
         throw new KeyDestroyedError({ partition: Partition.key(partition, entry.treeId) });
-      const sealing = entry.lasts ? content.lasting : content;
+      const sealing = entry.isPermanent ? content.lasting : content;
       const value = sealing.seal(toCacheContext({ ...entry, key }), entry.value);
       await cache.put(partition, { ...entry, key, value }, limits);
     },

@@ -14,6 +14,7 @@ import {
   type ApprovalRecord,
   type AuditEntry,
   type NumberedEvent,
+  upgradeEvent,
 } from "#kernel";
 import { Content, type ContentOf } from "./content.ts";
 import { sealedCache } from "./sealed-cache.ts";
@@ -99,7 +100,9 @@ const openEvents = (content: Content, kept: readonly NumberedEvent[]): readonly 
   kept.map((event) => openEvent(content, Json.as(Json.of(event))));
 
 function openEvent(content: Content, { payload, ...open }: SealedEvent): NumberedEvent {
-  return Object.assign(Json.as<NumberedEvent>(content.open(toEventContext(open), payload)), open);
+  return upgradeEvent(
+    Object.assign(Json.as<NumberedEvent>(content.open(toEventContext(open), payload)), open),
+  );
 }
 
 type QuestionContent = Pick<ApprovalRecord, "arguments" | "why">;
@@ -196,26 +199,26 @@ const sealTexts = (content: Content, texts: readonly ManifestText[]): readonly M
 
 /** Seals manifests. Texts are found by a keyed hash, so that the database reveals nothing about their content. */
 function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): Store["manifests"] {
-  const contentFor = async (partition: Partition, tree: TreeId, lasts: boolean): Promise<Content> => {
+  const contentFor = async (partition: Partition, tree: TreeId, isPermanent: boolean): Promise<Content> => {
     const content = await contentOf(partition, tree);
-    return lasts ? content.lasting : content;
+    return isPermanent ? content.lasting : content;
   };
-  const contentToWrite: typeof contentFor = async (partition, tree, lasts) => {
-    const content = await contentFor(partition, tree, lasts);
+  const contentToWrite: typeof contentFor = async (partition, tree, isPermanent) => {
+    const content = await contentFor(partition, tree, isPermanent);
     // A superseded worker may write after the end. With the lasting key, that content would stay readable.
-    if (!lasts && content.isErased)
+    if (!isPermanent && content.isErased)
       throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
     return content;
   };
   return {
     put: async (partition, manifest, texts) => {
-      const content = await contentToWrite(partition, RunId.tree(manifest.runId), manifest.lasts);
+      const content = await contentToWrite(partition, RunId.tree(manifest.runId), manifest.isPermanent);
       const body = content.seal(placeOfManifest(manifest), manifest.body);
       await manifests.put(partition, { ...manifest, body }, sealTexts(content, texts));
     },
-    putTexts: async (partition, tree, { texts, lasts }) => {
-      const content = await contentToWrite(partition, tree, lasts);
-      await manifests.putTexts(partition, tree, { texts: sealTexts(content, texts), lasts });
+    putTexts: async (partition, tree, { texts, isPermanent }) => {
+      const content = await contentToWrite(partition, tree, isPermanent);
+      await manifests.putTexts(partition, tree, { texts: sealTexts(content, texts), isPermanent });
     },
     get: async (partition, step) => {
       const content = await contentOf(partition, RunId.tree(StepId.run(step)));
@@ -226,10 +229,10 @@ function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): S
       const { items, next } = await manifests.list(partition, run, page);
       return { items: items.map((manifest) => openManifest(content, manifest)), next };
     },
-    texts: async (partition, tree, { hashes, lasts }) => {
-      const content = await contentFor(partition, tree, lasts);
+    texts: async (partition, tree, { hashes, isPermanent }) => {
+      const content = await contentFor(partition, tree, isPermanent);
       const names = new Map(hashes.map((hash) => [content.digest(hash), hash]));
-      const found = await manifests.texts(partition, tree, { hashes: [...names.keys()], lasts });
+      const found = await manifests.texts(partition, tree, { hashes: [...names.keys()], isPermanent });
       return found.flatMap(({ hash: name, text: sealed }) => {
         const text = openUnlessErased(content, `text ${name}`, { sealed });
         return typeof text === "string" ? [{ hash: names.get(name) ?? name, text }] : [];

@@ -183,7 +183,7 @@ const stops: Readonly<Record<StopReason, Case>> = {
   "budget.agents": ended("budget.agents", "failed", {
     code: "budget-exhausted",
     limit: 3,
-    reason: "nobody-below",
+    reason: "no-lower-priority",
   }),
   deadline: ended("deadline", "cancelled"),
   cancelled: {

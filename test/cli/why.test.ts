@@ -160,7 +160,7 @@ test.each([
   [
     "failed",
     "budget.agents",
-    { code: "budget-exhausted", limit: 3, reason: "nobody-below" },
+    { code: "budget-exhausted", limit: 3, reason: "no-lower-priority" },
     "all 3 slots of the tree were taken, and no live run has a lower\npriority.",
   ],
   ["cancelled", "deadline", undefined, "was stopped: its deadline passed after 2.4s."],

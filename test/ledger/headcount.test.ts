@@ -10,7 +10,7 @@ test("2.1 maxAgents 1 means no child at all", () => {
   expect(tree.admit("a", { priority: "critical" })).toEqual({
     kind: "denied",
     dimension: "agents",
-    reason: "nobody-below",
+    reason: "no-lower-priority",
     limit: 1,
     used: 1,
   });
@@ -129,14 +129,14 @@ test("1.5 preemption looks at base priority only", () => {
   expect(tree.admit("c", { priority: "high" })).toMatchObject({ victim: run("a") });
   tree.of("yield", "a");
   tree.at += 600_000;
-  expect(tree.admit("d", { priority: "high" })).toMatchObject({ reason: "nobody-below" });
+  expect(tree.admit("d", { priority: "high" })).toMatchObject({ reason: "no-lower-priority" });
 });
 
 test("2.9 the published counter-example: two high runs after a low one never make three", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  expect(tree.admit("c", { priority: "high" })).toMatchObject({ kind: "denied", reason: "nobody-below" });
+  expect(tree.admit("c", { priority: "high" })).toMatchObject({ kind: "denied", reason: "no-lower-priority" });
   expect(tree.headcount).toBe(2);
 });
 

@@ -13,7 +13,7 @@ test("2.4 full and high: the lowest strictly below is the victim, ties the one s
 test("2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "high" });
-  expect(tree.admit("b", { priority: "high" })).toMatchObject({ reason: "nobody-below" });
+  expect(tree.admit("b", { priority: "high" })).toMatchObject({ reason: "no-lower-priority" });
   expect(tree.admit("b", { priority: "high", onFull: "wait" })).toEqual({ kind: "queued", victim: null });
 });
 
@@ -31,7 +31,7 @@ test("2.4 a run that yields, is cancelled or is held is never a victim", () => {
   tree.of("pause", "b");
   tree.admit("d", { priority: "high" });
   expect(tree.slot("d").victim).toBe(run("c"));
-  expect(tree.admit("e", { priority: "high" })).toMatchObject({ kind: "denied", reason: "nobody-below" });
+  expect(tree.admit("e", { priority: "high" })).toMatchObject({ kind: "denied", reason: "no-lower-priority" });
 });
 
 test("2.5 the slot moves when the victim has yielded, not before", () => {
@@ -147,6 +147,6 @@ test("2.5 root is never a victim", () => {
   tree.admit("a", { priority: "critical" });
   tree.wait("root", ["a"]);
   expect(tree.admit("b", { priority: "critical", parent: run("a") })).toMatchObject({
-    reason: "nobody-below",
+    reason: "no-lower-priority",
   });
 });

@@ -127,14 +127,14 @@ test("a cached answer ends with the key of its tree or tenant, whatever rows are
   const open = (): Store["cache"] => sealedStore(plain, stored).cache;
   const of = { at: 1, until: 9_000, treeId: tree, userId: null };
   const limits = { max: 9, maxBytes: 9_000 };
-  await open().put(acme, { ...of, key: "run", value: "r", lasts: false }, limits);
-  await open().put(acme, { ...of, key: "permanent", value: "p", lasts: true }, limits);
+  await open().put(acme, { ...of, key: "run", value: "r", isPermanent: false }, limits);
+  await open().put(acme, { ...of, key: "permanent", value: "p", isPermanent: true }, limits);
   expect(await open().get(acme, "run", 2)).toMatchObject({ value: "r" });
   await stored.destroy?.("acme/books");
   expect(await open().get(acme, "run", 2)).toBeUndefined();
   expect(await open().get(acme, "permanent", 2)).toMatchObject({ value: "p" });
   // A lost worker brings nothing back.
-  const late = open().put(acme, { ...of, key: "late", value: "l", lasts: true }, limits);
+  const late = open().put(acme, { ...of, key: "late", value: "l", isPermanent: true }, limits);
   await expect(late).rejects.toMatchObject({ code: "key-destroyed" });
   await stored.destroy?.("acme");
   await expect(open().get(acme, "permanent", 2)).rejects.toMatchObject({ code: "key-destroyed" });
@@ -145,7 +145,7 @@ test("a cached answer cannot be moved to another question or made to live longer
   const path = join(folder, "moved.db");
   const plain = await sqliteStore({ path });
   const { cache } = sealedStore(plain, keys);
-  const of = { at: 1, until: 9, treeId: tree, userId: null, lasts: true };
+  const of = { at: 1, until: 9, treeId: tree, userId: null, isPermanent: true };
   const limits = { max: 9, maxBytes: 9_000 };
   await cache.put(acme, { ...of, key: "a", value: "of a" }, limits);
   await cache.put(acme, { ...of, key: "b", value: "of b", until: 99 }, limits);

@@ -11,6 +11,7 @@ import { type PostgresServer, postgresServer } from "./postgres-server.ts";
 import { factProperty } from "./fact-property.ts";
 import { expectKept, oldSessions } from "./old-sessions.ts";
 import { auditTampering } from "./audit-tampering.ts";
+import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 
 let server: PostgresServer;
@@ -156,6 +157,17 @@ test("money of before the table of sums is in the sums, of each tenant its own",
   expect(sums).toMatchObject([[{ day: 1, settledMicros: 7 }], [{ day: 1, settledMicros: 8 }]]);
 });
 
+test("manifests, texts and cached answers of before number 16 are read", async () => {
+  const url = await server.database();
+  {
+    await using store = await postgresStore({ connectionString: url });
+    await writePermanence(store);
+  }
+  for (const statement of undoPermanence) await server.query(statement, url);
+  await using store = await postgresStore({ connectionString: url });
+  await expectPermanence(store);
+});
+
 test("a role that bypasses row-level security is refused with the remedy", async () => {
   const url = connectionString.replace("reeve@", "postgres@");
   await expect(postgresStore({ connectionString: url })).rejects.toThrow("create role reeve login");
@@ -181,6 +193,7 @@ test("many processes may open an empty database at once", async () => {
     { number: 13 },
     { number: 14 },
     { number: 15 },
+    { number: 16 },
   ]);
 });
 

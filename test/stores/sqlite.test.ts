@@ -22,6 +22,7 @@ import { sessionProperty } from "../agents/session/session-property.ts";
 import { readable } from "../sealing/canaries.ts";
 import { auditTampering } from "./audit-tampering.ts";
 import { factProperty } from "./fact-property.ts";
+import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { expectKept, oldSessions } from "./old-sessions.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 
@@ -196,6 +197,19 @@ test("sessions of an older version keep their entries and their user", async () 
   file.close();
   await using store = await sqliteStore({ path: old });
   await expectKept(store);
+});
+
+test("manifests, texts and cached answers of before number 16 are read", async () => {
+  const old = join(folder, "permanence.db");
+  {
+    await using store = await sqliteStore({ path: old });
+    await writePermanence(store);
+  }
+  const file = new DatabaseSync(old);
+  for (const statement of undoPermanence) file.exec(statement);
+  file.close();
+  await using store = await sqliteStore({ path: old });
+  await expectPermanence(store);
 });
 
 test("a forgotten fact, an edited block and an erased user leave no content in the file", async () => {

@@ -17,7 +17,7 @@ export function findVictim(
   if (!isBelow("normal", priority)) return { victim: null, reason: "full" };
   if (!draft.tree.spawn.allowPreempt) return { victim: null, reason: "preemption-off" };
   const victim = findLowest(draft, (slot) => canBeVictim(slot) && isBelow(slot.priority, priority));
-  return victim === null ? { victim, reason: "nobody-below" } : { victim };
+  return victim === null ? { victim, reason: "no-lower-priority" } : { victim };
 }
 
 /** Number of candidate slots that are loaded together. The first one usually qualifies. */

@@ -32,6 +32,6 @@ export class MemoryCacheStore implements CacheStore {
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
     const kept = this.shelf.of(partition);
-    for (const [key, { entry }] of kept) if (entry.treeId === tree && !entry.lasts) kept.delete(key);
+    for (const [key, { entry }] of kept) if (entry.treeId === tree && !entry.isPermanent) kept.delete(key);
   }
 }

@@ -1,4 +1,4 @@
-import { type EventStore, type NumberedEvent, Partition, type TreeId } from "#kernel";
+import { type EventStore, type NumberedEvent, Partition, type TreeId, upgradeEvent } from "#kernel";
 import { TenantMap } from "./tenant-map.ts";
 
 const eventsPerLook = 256;
@@ -34,7 +34,7 @@ export class MemoryEvents implements EventStore {
     for (let seq = after + 1; found.length < limit; seq += 1) {
       const event = kept.get(seq);
       if (!event) break;
-      found.push(event);
+      found.push(upgradeEvent(event));
     }
     return found;
   }

@@ -13,7 +13,7 @@ import {
 import { copy, pageFrom, TenantMap } from "./tenant-map.ts";
 
 interface MemoryText extends ManifestText {
-  readonly lasts: boolean;
+  readonly isPermanent: boolean;
 }
 
 export class MemoryManifests implements ManifestStore {
@@ -21,23 +21,23 @@ export class MemoryManifests implements ManifestStore {
   readonly #texts = new TenantMap<Map<string, MemoryText>>();
 
   async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
-    const { runId, lasts } = manifest;
+    const { runId, isPermanent } = manifest;
     const tree = RunId.tree(runId);
-    await this.putTexts(partition, tree, { texts, lasts });
+    await this.putTexts(partition, tree, { texts, isPermanent });
     const manifests = ofTree(this.#manifests, partition, tree);
     const known = manifests.get(toManifestId(manifest));
-    if (!known || (lasts && !known.lasts)) manifests.set(toManifestId(manifest), copy(manifest));
+    if (!known || (isPermanent && !known.isPermanent)) manifests.set(toManifestId(manifest), copy(manifest));
   }
 
   async putTexts(
     partition: Partition,
     tree: TreeId,
-    { texts, lasts }: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+    { texts, isPermanent }: { readonly texts: readonly ManifestText[]; readonly isPermanent: boolean },
   ): Promise<void> {
     const kept = ofTree(this.#texts, partition, tree);
     for (const text of texts) {
-      const key = `${text.hash} ${lasts}`;
-      if (!kept.has(key)) kept.set(key, { ...text, lasts });
+      const key = `${text.hash} ${isPermanent}`;
+      if (!kept.has(key)) kept.set(key, { ...text, isPermanent });
     }
   }
 
@@ -61,11 +61,11 @@ export class MemoryManifests implements ManifestStore {
   async texts(
     partition: Partition,
     tree: TreeId,
-    { hashes, lasts }: { readonly hashes: readonly string[]; readonly lasts: boolean },
+    { hashes, isPermanent }: { readonly hashes: readonly string[]; readonly isPermanent: boolean },
   ): Promise<readonly ManifestText[]> {
     const kept = ofTree(this.#texts, partition, tree);
     return [...new Set(hashes)].flatMap((hash) => {
-      const found = kept.get(`${hash} ${lasts}`);
+      const found = kept.get(`${hash} ${isPermanent}`);
       return found ? [{ hash, text: found.text }] : [];
     });
   }
@@ -73,9 +73,9 @@ export class MemoryManifests implements ManifestStore {
   async erase(partition: Partition, tree: TreeId): Promise<void> {
     const manifests = ofTree(this.#manifests, partition, tree);
     for (const [key, manifest] of manifests)
-      if (!manifest.lasts) manifests.set(key, { ...manifest, body: null });
+      if (!manifest.isPermanent) manifests.set(key, { ...manifest, body: null });
     const texts = ofTree(this.#texts, partition, tree);
-    for (const [key, { lasts }] of texts) if (!lasts) texts.delete(key);
+    for (const [key, { isPermanent }] of texts) if (!isPermanent) texts.delete(key);
   }
 
   /** Removes everything of a tree. */

@@ -35,7 +35,7 @@ export class SqlCache implements CacheStore {
       until: row.expires_at,
       treeId: TreeId.of(row.tree_id),
       userId: row.user_id === "" ? null : UserId.of(row.user_id),
-      lasts: row.lasts === 1,
+      isPermanent: row.is_permanent === 1,
     };
   }
 
@@ -47,7 +47,7 @@ export class SqlCache implements CacheStore {
     const row = {
       user_id: entry.userId ?? "",
       tree_id: entry.treeId,
-      lasts: Number(entry.lasts),
+      is_permanent: Number(entry.isPermanent),
       at,
       expires_at: entry.until,
       size,
@@ -77,7 +77,7 @@ export class SqlCache implements CacheStore {
     await this.#access.write(partition, (db, tenant) =>
       db
         .deleteFrom("reeve_cache")
-        .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, lasts: 0 }))
+        .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, is_permanent: 0 }))
         .execute(),
     );
   }

@@ -1,4 +1,11 @@
-import { type EventStore, Json, type NumberedEvent, type Partition, type TreeId } from "#kernel";
+import {
+  type EventStore,
+  Json,
+  type NumberedEvent,
+  type Partition,
+  type TreeId,
+  upgradeEvent,
+} from "#kernel";
 import { type Access, batches } from "./access.ts";
 import type { ChangeNotifier } from "./change-notifier.ts";
 
@@ -68,7 +75,7 @@ export class SqlEvents implements EventStore {
     );
     const gap = rows.findIndex(({ seq }, index) => seq !== after + 1 + index);
     const whole = gap === -1 ? rows : rows.slice(0, gap);
-    return whole.map(({ body }) => Json.as(JSON.parse(body)));
+    return whole.map(({ body }) => upgradeEvent(Json.as(JSON.parse(body))));
   }
 
   async changed(

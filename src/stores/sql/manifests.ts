@@ -26,9 +26,9 @@ export class SqlManifests implements ManifestStore {
   async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
     const { runId, stepId, attempt, at, body } = manifest;
     const tree = RunId.tree(runId);
-    const lasts = Number(manifest.lasts);
+    const is_permanent = Number(manifest.isPermanent);
     await this.#access.write(partition, async (db, tenant) => {
-      const own = { tenant_id: tenant, tree_id: tree, lasts };
+      const own = { tenant_id: tenant, tree_id: tree, is_permanent };
       await insertTexts(db, own, texts);
       await db
         .insertInto("reeve_manifest")
@@ -36,8 +36,11 @@ export class SqlManifests implements ManifestStore {
         .onConflict((conflict) =>
           conflict
             .columns(["tenant_id", "step_id", "attempt"])
-            .doUpdateSet((eb) => ({ lasts: eb.ref("excluded.lasts"), body: eb.ref("excluded.body") }))
-            .whereRef("reeve_manifest.lasts", "<", "excluded.lasts"),
+            .doUpdateSet((eb) => ({
+              is_permanent: eb.ref("excluded.is_permanent"),
+              body: eb.ref("excluded.body"),
+            }))
+            .whereRef("reeve_manifest.is_permanent", "<", "excluded.is_permanent"),
         )
         .execute();
     });
@@ -46,10 +49,10 @@ export class SqlManifests implements ManifestStore {
   async putTexts(
     partition: Partition,
     tree: TreeId,
-    { texts, lasts }: { readonly texts: readonly ManifestText[]; readonly lasts: boolean },
+    { texts, isPermanent }: { readonly texts: readonly ManifestText[]; readonly isPermanent: boolean },
   ): Promise<void> {
     await this.#access.write(partition, (db, tenant) =>
-      insertTexts(db, { tenant_id: tenant, tree_id: tree, lasts: Number(lasts) }, texts),
+      insertTexts(db, { tenant_id: tenant, tree_id: tree, is_permanent: Number(isPermanent) }, texts),
     );
   }
 
@@ -91,7 +94,7 @@ export class SqlManifests implements ManifestStore {
   async texts(
     partition: Partition,
     tree: TreeId,
-    { hashes, lasts }: { readonly hashes: readonly string[]; readonly lasts: boolean },
+    { hashes, isPermanent }: { readonly hashes: readonly string[]; readonly isPermanent: boolean },
   ): Promise<readonly ManifestText[]> {
     const found = await this.#access.read(partition, async (db, tenant) => {
       const rows: { readonly hash: string; readonly body: string }[] = [];
@@ -100,7 +103,7 @@ export class SqlManifests implements ManifestStore {
           ...(await db
             .selectFrom("reeve_text")
             .select(["hash", "body"])
-            .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, lasts: Number(lasts) }))
+            .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, is_permanent: Number(isPermanent) }))
             .where("hash", "in", batch)
             .execute()),
         );
@@ -111,7 +114,7 @@ export class SqlManifests implements ManifestStore {
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
     await this.#access.write(partition, async (db, tenant) => {
-      const own = { tenant_id: tenant, tree_id: tree, lasts: 0 };
+      const own = { tenant_id: tenant, tree_id: tree, is_permanent: 0 };
       await db
         .deleteFrom("reeve_text")
         .where((eb) => eb.and(own))
@@ -127,7 +130,7 @@ export class SqlManifests implements ManifestStore {
 
 async function insertTexts(
   db: Kysely<Tables>,
-  own: Pick<Selectable<Tables["reeve_text"]>, "tenant_id" | "tree_id" | "lasts">,
+  own: Pick<Selectable<Tables["reeve_text"]>, "tenant_id" | "tree_id" | "is_permanent">,
   texts: readonly ManifestText[],
 ): Promise<void> {
   for (const batch of batches(texts))
@@ -148,7 +151,7 @@ function manifestOf({
   step_id,
   attempt,
   at,
-  lasts,
+  is_permanent,
   body,
 }: Selectable<Tables["reeve_manifest"]>): ManifestRecord {
   return {
@@ -156,7 +159,7 @@ function manifestOf({
     stepId: StepId.parse(step_id),
     attempt: AttemptId.of(attempt),
     at,
-    lasts: lasts === 1,
+    isPermanent: is_permanent === 1,
     body: Json.of(JSON.parse(body)),
   };
 }

@@ -139,8 +139,8 @@ function stepContent(dialect: Dialect): readonly string[] {
 }
 
 /**
- * Number 1 first. Only ever added to, and each only adds, so that older workers go on beside newer ones. Numbers 6, 8
- * and 9 are the exceptions.
+ * Number 1 first. Only ever added to, and each only adds, so that older workers go on beside newer ones. Numbers 6, 8,
+ * 9 and 16 are the exceptions.
  */
 const migrations: readonly Migration[] = [
   (dialect) => {
@@ -221,6 +221,11 @@ const migrations: readonly Migration[] = [
     ...spendSumMigration(dialect, idType[dialect]),
     ...(dialect === "postgres" ? createRowPolicy("reeve_spend_sum") : []),
   ],
+  // Workers with earlier migrations cannot use these tables any more.
+  () =>
+    ["reeve_manifest", "reeve_text", "reeve_cache"].map(
+      (table) => `alter table ${table} rename column lasts to is_permanent`,
+    ),
 ];
 
 /** Restricts rows to the tenant named by the transaction, even for the owner of the table. */

@@ -152,14 +152,14 @@ interface ManifestRow extends Row {
   readonly attempt: string;
   readonly at: number;
   /** 1: it outlives the key of its tree. */
-  readonly lasts: number;
+  readonly is_permanent: number;
   readonly body: string;
 }
 
 interface TextRow extends Row {
   readonly tree_id: string;
   readonly hash: string;
-  readonly lasts: number;
+  readonly is_permanent: number;
   readonly body: string;
 }
 
@@ -183,7 +183,7 @@ interface CacheRow extends Row {
   readonly key: string;
   readonly user_id: string;
   readonly tree_id: string;
-  readonly lasts: number;
+  readonly is_permanent: number;
   readonly at: number;
   readonly expires_at: number;
   /** Bytes of the body. */

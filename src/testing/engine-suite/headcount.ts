@@ -25,7 +25,7 @@ export const headcountCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
         assertDenied(await spawner.denied("a"), 1, "full");
-        assertDenied(await spawner.denied("a", { priority: "critical" }), 1, "nobody-below");
+        assertDenied(await spawner.denied("a", { priority: "critical" }), 1, "no-lower-priority");
       });
     },
   },

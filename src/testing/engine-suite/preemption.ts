@@ -42,7 +42,7 @@ export const preemptionCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const first = await spawner.spawn("a", { priority: "high" });
-        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "nobody-below");
+        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "no-lower-priority");
         const queued = await spawner.spawn("c", { priority: "high", onFull: "wait" });
         assert.equal(await queued.status(), "pending");
         (await spawner.call("a")).answer("A");
@@ -152,7 +152,7 @@ export const preemptionCases: readonly EngineCase[] = [
         await reaches(victim, "waiting");
         const taker = await spawner.spawn("t", { priority: "high" });
         await spawner.call("t");
-        assert.equal((await spawner.denied("x", { priority: "high" }))["reason"], "nobody-below");
+        assert.equal((await spawner.denied("x", { priority: "high" }))["reason"], "no-lower-priority");
         await victim.cancel();
         assert.equal(await victim.status(), "cancelled");
         assert.equal((await spawner.denied("x"))["reason"], "full");
@@ -165,7 +165,7 @@ export const preemptionCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 }, priority: "background" }, async (spawner) => {
         await spawner.spawn("a", { priority: "high" });
-        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "nobody-below");
+        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "no-lower-priority");
         await spawner.spawn("c", { priority: "critical" });
         assert.notEqual(await spawner.root.status(), "paused");
       });

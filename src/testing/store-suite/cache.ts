@@ -12,7 +12,7 @@ const entryOf = (key: string, given: Partial<CacheEntry> = {}): CacheEntry => ({
   until: now + 60_000,
   treeId: tree,
   userId: ann,
-  lasts: true,
+  isPermanent: true,
   ...given,
 });
 
@@ -45,7 +45,7 @@ export const cacheCases: readonly StoreCase[] = [
   }),
 
   storeCase("the last answer to a question replaces the one before", async ({ store: { cache }, tenant }) => {
-    await cache.put(tenant, entryOf("a", { lasts: false }), roomy);
+    await cache.put(tenant, entryOf("a", { isPermanent: false }), roomy);
     const last = entryOf("a", { value: [null, "é", 1.5], at: now + 1, userId: null });
     await cache.put(tenant, last, roomy);
     assert.deepEqual(await cache.get(tenant, "a", now), last);
@@ -112,12 +112,15 @@ export const cacheCases: readonly StoreCase[] = [
 
   storeCase("erasing a tree removes its answers that do not last", async ({ store: { cache }, tenant }) => {
     const treeId = TreeId.of("other");
-    await cache.put(tenant, entryOf("gone", { lasts: false }), roomy);
-    await cache.put(tenant, entryOf("lasts"), roomy);
-    await cache.put(tenant, entryOf("other", { lasts: false, treeId }), roomy);
+    await cache.put(tenant, entryOf("gone", { isPermanent: false }), roomy);
+    await cache.put(tenant, entryOf("permanent"), roomy);
+    await cache.put(tenant, entryOf("other", { isPermanent: false, treeId }), roomy);
     await cache.erase(tenant, tree);
     await cache.erase(tenant, tree);
-    assert.deepEqual(await found(cache, tenant, { keys: ["gone", "lasts", "other"] }), ["lasts", "other"]);
+    assert.deepEqual(await found(cache, tenant, { keys: ["gone", "permanent", "other"] }), [
+      "permanent",
+      "other",
+    ]);
   }),
 
   storeCase("erasing a user removes the answers of the user's trees", async ({ store, tenant }) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type NumberedEvent, type Store, TreeId } from "#kernel";
+import { Json, type NumberedEvent, type Store, TreeId } from "#kernel";
 import { type Desk, eventOf, eventsOf, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const never = new AbortController().signal;
@@ -36,6 +36,27 @@ export const eventCases: readonly StoreCase[] = [
     const expected = [eventOf(1), eventOf(2, "less"), eventOf(3)];
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), expected);
     assert.deepEqual(await store.events.read(someTenant(), tree, { after: 0, limit: 10 }), []);
+  }),
+
+  storeCase("events of an earlier protocol are read with the present names", async ({ store, tenant }) => {
+    const { treeId, runId, agent, at, attempt, ...rest } = eventOf(1);
+    const base = { v: 2, treeId, runId, agent, at, attempt };
+    const denied = { ...base, seq: 1, type: "spawn.denied", eventId: rest.eventId, childAgent: agent };
+    const [, second] = eventsOf(1, 2);
+    const end = { status: "failed", stopReason: "error", durationMs: 1, usage: { input: 0, output: 0 } };
+    const ended = { ...base, seq: 2, type: "run.end", eventId: second?.eventId ?? "", ...end, costMicros: 0 };
+    const error = { code: "budget-exhausted", dimension: "agents", limit: 1, used: 1 };
+    const withReason = (reason: string): readonly NumberedEvent[] =>
+      Json.as(
+        Json.of([
+          { ...denied, reason },
+          { ...ended, error: { ...error, reason } },
+        ]),
+      );
+    await store.events.append(tenant, tree, withReason("nobody-below"));
+    const present = withReason("no-lower-priority");
+    assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 2 }), present);
+    assert.deepEqual(await store.events.changed(tenant, tree, { after: 0, signal: never }), present);
   }),
 
   storeCase("every character of an event survives", async ({ store, tenant }) => {

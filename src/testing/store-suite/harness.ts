@@ -120,7 +120,7 @@ export function manifestOf(number: number, given: Partial<ManifestRecord> = {}):
     stepId: StepId.of(runId, "model", number),
     attempt: AttemptId.of("a"),
     at: 1_000 + number,
-    lasts: true,
+    isPermanent: true,
     body: { kind: "model", parts: ["a", "b"] },
     ...given,
   };

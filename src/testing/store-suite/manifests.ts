@@ -46,33 +46,33 @@ export const manifestCases: readonly StoreCase[] = [
   storeCase("a text is kept once for a tree and lifetime", async ({ store: { manifests }, tenant }) => {
     await manifests.put(tenant, manifestOf(1), [text("x"), text("y")]);
     await manifests.put(tenant, manifestOf(2), [{ hash: "x", text: "other" }]);
-    await manifests.put(tenant, manifestOf(3, { lasts: false }), [text("z")]);
-    const query = { hashes: ["x", "y", "z", "none"], lasts: true };
+    await manifests.put(tenant, manifestOf(3, { isPermanent: false }), [text("z")]);
+    const query = { hashes: ["x", "y", "z", "none"], isPermanent: true };
     const found = await manifests.texts(tenant, tree, query);
     assert.deepEqual(
       found.toSorted((a, b) => (a.hash < b.hash ? -1 : 1)),
       [text("x"), text("y")],
     );
-    assert.deepEqual(await manifests.texts(tenant, tree, { ...query, lasts: false }), [text("z")]);
-    assert.deepEqual(await manifests.texts(tenant, tree, { hashes: [], lasts: true }), []);
+    assert.deepEqual(await manifests.texts(tenant, tree, { ...query, isPermanent: false }), [text("z")]);
+    assert.deepEqual(await manifests.texts(tenant, tree, { hashes: [], isPermanent: true }), []);
     assert.deepEqual(await manifests.texts(someTenant(), tree, query), []);
   }),
 
   storeCase(
     "erasing removes non-lasting manifests; a manifest put again as lasting stays",
     async ({ store: { manifests }, tenant }) => {
-      const [gone, kept, lasting] = [1, 2, 3].map((n) => manifestOf(n, { lasts: n === 3 }));
+      const [gone, kept, lasting] = [1, 2, 3].map((n) => manifestOf(n, { isPermanent: n === 3 }));
       assert.ok(gone && kept && lasting);
       for (const each of [gone, kept, lasting]) await manifests.put(tenant, each, [text(each.stepId)]);
-      await manifests.put(tenant, { ...kept, lasts: true }, [text(kept.stepId)]);
+      await manifests.put(tenant, { ...kept, isPermanent: true }, [text(kept.stepId)]);
       await manifests.put(tenant, kept, [text(kept.stepId)]);
       await manifests.erase(tenant, tree);
       await manifests.erase(tenant, tree);
       const { items } = await manifests.list(tenant, root, page);
-      assert.deepEqual(items, [{ ...gone, body: null }, { ...kept, lasts: true }, lasting]);
+      assert.deepEqual(items, [{ ...gone, body: null }, { ...kept, isPermanent: true }, lasting]);
       const hashes = [gone, kept, lasting].map(({ stepId }) => stepId);
-      assert.deepEqual(await manifests.texts(tenant, tree, { hashes, lasts: false }), []);
-      assert.equal((await manifests.texts(tenant, tree, { hashes, lasts: true })).length, 2);
+      assert.deepEqual(await manifests.texts(tenant, tree, { hashes, isPermanent: false }), []);
+      assert.equal((await manifests.texts(tenant, tree, { hashes, isPermanent: true })).length, 2);
     },
   ),
 ];

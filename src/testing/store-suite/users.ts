@@ -103,7 +103,7 @@ export const userCases: readonly StoreCase[] = [
     assert.deepEqual(await exported(store, tenant, ann), []);
     assert.deepEqual(await store.events.read(tenant, treeOf(ann), { after: 0, limit: 9 }), []);
     assert.deepEqual(await store.manifests.get(tenant, StepId.of(RunId.of(treeOf(ann), 1), "model", 1)), []);
-    const texts = { hashes: ["h"], lasts: true };
+    const texts = { hashes: ["h"], isPermanent: true };
     assert.deepEqual(await store.manifests.texts(tenant, treeOf(ann), texts), []);
     assert.equal((await store.manifests.texts(tenant, treeOf(bob), texts)).length, 1);
     assert.deepEqual(await store.sessions.entries(tenant, talkOfAnn, { after: null, limit: 9 }), []);

@@ -45,7 +45,7 @@ export const denials: Readonly<Record<DenialReason, string>> = {
   "wait-timed-out": "other calls held the budget until the wait timed out",
   spawned: "the tree has reached its total number of agents",
   full: "every slot is taken, and the spawn was told not to wait",
-  "nobody-below": "no live run has a lower priority",
+  "no-lower-priority": "no live run has a lower priority",
   "preemption-off": "preemption is off in this tree",
   "would-deadlock": "the run to preempt waits for it",
   unpriced: "its model has no price, and there is a cost limit",
