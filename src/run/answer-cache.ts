@@ -37,7 +37,15 @@ export function createRunCache(store: Store | null, options: RunCacheOptions): R
   const answers: AnswerCache = {
     get: async (key) => (await attempt(() => cache.get(partition, key, clock.now())))?.value,
     put: async (key, { value, until }, limits) => {
-      const entry = { key, value, at: clock.now(), until, treeId, userId, isPermanent: retention === "permanent" };
+      const entry = {
+        key,
+        value,
+        at: clock.now(),
+        until,
+        treeId,
+        userId,
+        isPermanent: retention === "permanent",
+      };
       await attempt(() => cache.put(partition, entry, limits));
     },
   };

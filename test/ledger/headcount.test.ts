@@ -136,7 +136,10 @@ test("2.9 the published counter-example: two high runs after a low one never mak
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  expect(tree.admit("c", { priority: "high" })).toMatchObject({ kind: "denied", reason: "no-lower-priority" });
+  expect(tree.admit("c", { priority: "high" })).toMatchObject({
+    kind: "denied",
+    reason: "no-lower-priority",
+  });
   expect(tree.headcount).toBe(2);
 });
 

@@ -31,7 +31,10 @@ test("2.4 a run that yields, is cancelled or is held is never a victim", () => {
   tree.of("pause", "b");
   tree.admit("d", { priority: "high" });
   expect(tree.slot("d").victim).toBe(run("c"));
-  expect(tree.admit("e", { priority: "high" })).toMatchObject({ kind: "denied", reason: "no-lower-priority" });
+  expect(tree.admit("e", { priority: "high" })).toMatchObject({
+    kind: "denied",
+    reason: "no-lower-priority",
+  });
 });
 
 test("2.5 the slot moves when the victim has yielded, not before", () => {

@@ -87,7 +87,14 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   const link = { index: 0, at: 1, kind: "note", source: "books/1", keyId: "k", previous: "", hash: "h" };
   await store.audit.append(tenant, [{ ...link, data: said("audit") }]);
   const stepId = StepId.of(runId, "model", 1);
-  const manifest = { runId, stepId, attempt: AttemptId.of("a"), at: 1, isPermanent: true, body: said("manifest") };
+  const manifest = {
+    runId,
+    stepId,
+    attempt: AttemptId.of("a"),
+    at: 1,
+    isPermanent: true,
+    body: said("manifest"),
+  };
   await store.manifests.put(tenant, manifest, [{ hash: said("hash"), text: said("text") }]);
   const cached = { key: "k", at: 1, until: 9, treeId: tree, userId: null, isPermanent: true };
   await store.cache.put(tenant, { ...cached, value: said("cached") }, { max: 9, maxBytes: 9_000 });
