@@ -115,7 +115,7 @@ const from = (count: number): string => `from=${today - (count - 1) * day}&to=${
 const addresses: Readonly<Record<string, string>> = {
   "runs, first page of 100 roots": "/runs?roots=true&size=100",
   "runs, live": "/runs?roots=true&status=running,waiting,paused,pending&size=100",
-  "runs, an agent that is no root": "/runs?roots=true&agent=agent7&size=100",
+  "runs, an agent that is not a root": "/runs?roots=true&agent=agent7&size=100",
   "runs, agent and status, none found": "/runs?roots=true&agent=agent1&status=cancelled&size=100",
   "runs, stopped by a budget": `/runs?roots=true&stop=budget.cost,budget.tokens,budget.turns,budget.agents,deadline&size=6`,
   "runs, beginning of an id": "/runs?id=t12&size=100",

@@ -44,7 +44,7 @@ if (ingress && admin && baseURL) {
   };
   const first = await startWorker();
   const agent = author(double.baseURL);
-  await using runtime = createRuntime({ agents: [agent], engine: restate(server) }); // starts runs, is no worker
+  await using runtime = createRuntime({ agents: [agent], engine: restate(server) }); // starts runs, is not a worker
   const run = await runtime.start(agent, "Write a book");
   await third.promise;
   first.kill("SIGKILL");

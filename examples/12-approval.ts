@@ -40,7 +40,7 @@ if (ingress && admin) {
     return worker;
   };
   const first = await startWorker();
-  await using runtime = createRuntime({ agents: [miller], engine: restate(server) }); // starts runs, is no worker
+  await using runtime = createRuntime({ agents: [miller], engine: restate(server) }); // starts runs, is not a worker
   const { runId } = await runtime.start(miller, "Get rid of the old wheel");
 
   // Another process, which has only the run's id.

@@ -21,7 +21,7 @@ import { engine } from "./engine.ts";
 const overloaded = new ModelError({ kind: "overloaded", message: "try later", unbilled: true });
 const first = scriptedModel([fail(overloaded)], { id: "first" });
 const second = scriptedModel(
-  [call("send", { to: "[email-adrldopo]" }), say("Sent."), say('{"sent":1}')], // the second answer is no JSON
+  [call("send", { to: "[email-adrldopo]" }), say("Sent."), say('{"sent":1}')], // the second answer is not JSON
   { id: "second" },
 );
 

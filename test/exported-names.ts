@@ -29,7 +29,7 @@ export function readExports(files: readonly string[]): ReadonlyMap<string, reado
   const read = (path: string): readonly ExportedName[] => {
     const file = program.getSourceFile(resolve(path));
     const module = file && checker.getSymbolAtLocation(file);
-    if (!module) throw new Error(`${path} is no module of the package`);
+    if (!module) throw new Error(`${path} is not a module of the package`);
     const names = checker.getExportsOfModule(module).map((symbol) => describe(checker, symbol));
     return names.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   };

@@ -40,7 +40,7 @@ export function toAgentCard({ agents, url, path, name, description, version }: C
 const toSkill = ({ id, description }: Agent): AgentSkill => ({
   id: AgentId.type(id),
   name: AgentId.type(id),
-  description: description ?? `Does tasks as ${AgentId.type(id)}.`,
+  description: description ?? `Runs the agent ${AgentId.type(id)}.`,
   tags: ["agent"],
   examples: [],
   inputModes: [],

@@ -38,7 +38,7 @@ export function toEndStatus(sdk: A2aPackage, run: RunHandle, { status, error }: 
   const { TaskState } = sdk.core;
   if (status === "completed" || status === "landed")
     return toStatus(TaskState.TASK_STATE_COMPLETED, undefined);
-  const text = `the run ended as ${status}${error ? `: ${error.message}` : ""}`;
+  const text = `the run ended with status ${status}${error ? `: ${error.message}` : ""}`;
   const message = toTaskMessage(sdk, run, "end", [toPart(text)]);
   const state = status === "cancelled" ? TaskState.TASK_STATE_CANCELED : TaskState.TASK_STATE_FAILED;
   return toStatus(state, message);

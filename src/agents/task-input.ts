@@ -12,7 +12,7 @@ export async function parseTask(schema: StandardSchemaV1, data: unknown): Promis
   const result = await schema["~standard"].validate(data);
   if (result.issues) return { issues: issueText(result.issues) };
   const value = Json.of(result.value ?? null);
-  return Pass.isReserved(value) ? { issues: "~handoff: a reserved name" } : { data: value };
+  return Pass.isReserved(value) ? { issues: "~handoff is a reserved name" } : { data: value };
 }
 
 /**
@@ -22,7 +22,7 @@ export async function parseTask(schema: StandardSchemaV1, data: unknown): Promis
 export function inputSchemaOf(agent: string, schema: StandardSchemaV1): JsonObject {
   const made = toJsonSchema(agent, schema);
   if (made["type"] !== "object")
-    throw new TypeError(`the input schema of agent ${agent} must be that of an object`);
+    throw new TypeError(`the input schema of agent ${agent} must describe an object`);
   return made;
 }
 

@@ -93,10 +93,10 @@ interface MemberTask {
   readonly forward?: boolean | undefined;
 }
 
-const taskProperty = { type: "string", description: "What to do, with everything it needs to know" };
+const taskProperty = { type: "string", description: "The task, with everything the agent needs to know" };
 const forwardProperty = {
   type: "boolean",
-  description: "True: the answer is given to the user as it is, and you say nothing more. Default false",
+  description: "If true, the user gets the answer unchanged and you say nothing more. Default: false",
 };
 
 /** The input schema of an `ask_` tool of an agent that takes a text. */
@@ -109,7 +109,7 @@ const taskToForward = createObjectSchema<MemberTask>(
     typeof text === "string" ? { task: text, ...(forward === true && { forward }) } : noText,
   ["task"],
 );
-const noText = "task: a text is needed";
+const noText = "task must be a string";
 
 /** Returns the input schema of an `ask_` tool of an agent with its own schema. It is checked before a run starts. */
 function typedTask(

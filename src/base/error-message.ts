@@ -1,4 +1,4 @@
-/** Returns the message of an error, or the text of a thrown value that is no error. */
+/** Returns the message of an error, or the text of a thrown value that is not an error. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

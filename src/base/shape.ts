@@ -9,7 +9,7 @@
 /** A check of a value. */
 interface Look {
   /**
-   * Returns the position and kind of the first problem, such as `.turns is no count`. Null: the value has the shape.
+   * Returns the position and kind of the first problem, such as `.turns is not an integer >= 0`. Null: the value has the shape.
    */
   readonly find: (value: unknown) => string | null;
   /** The checks of the fields of an object. */
@@ -37,7 +37,7 @@ export type FieldShapes<T> = {
 };
 
 const shapeOf = <T>(kind: string, is: (value: unknown) => boolean): Shape<T> => ({
-  find: (value) => (is(value) ? null : ` is no ${kind}`),
+  find: (value) => (is(value) ? null : ` is not ${kind}`),
 });
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -51,12 +51,12 @@ function objectShape<T>(fields: FieldShapes<T>, isClosed: boolean): Shape<T> {
 function shapeOfFields<T>(shapes: ReadonlyMap<string, Look>, isClosed: boolean): Shape<T> {
   const required = [...shapes].flatMap(([name, shape]) => (shape.isOptional ? [] : [name]));
   const find = (value: unknown): string | null => {
-    if (!isObject(value)) return " is no object";
+    if (!isObject(value)) return " is not an object";
     for (const name of Object.keys(value)) {
       const field = value[name];
       if (field === undefined) continue;
       const shape = shapes.get(name);
-      if (shape === undefined && isClosed) return " has a field that is not known";
+      if (shape === undefined && isClosed) return " has an unknown field";
       const problem = shape?.find(field) ?? null;
       if (problem !== null) return `.${name}${problem}`;
     }
@@ -82,15 +82,16 @@ function compactShape({ find, fields, isClosed = true }: Look, defaults: object)
 type Case<T, Tag extends keyof T, Name> = T extends unknown ? (Name extends T[Tag] ? T : never) : never;
 
 /** Returns the shape of a text. */
-const text = <T extends string = string>(): Shape<T> => shapeOf("text", (value) => typeof value === "string");
+const text = <T extends string = string>(): Shape<T> =>
+  shapeOf("a text", (value) => typeof value === "string");
 
 /** Constructors of shapes. */
 export const Shape = {
   text,
-  number: shapeOf<number>("number", Number.isFinite),
+  number: shapeOf<number>("a finite number", Number.isFinite),
   /** Integers from 0. */
-  count: shapeOf<number>("count", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
-  boolean: shapeOf<boolean>("boolean", (value) => typeof value === "boolean"),
+  count: shapeOf<number>("an integer >= 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0),
+  boolean: shapeOf<boolean>("true or false", (value) => typeof value === "boolean"),
   true: shapeOf<true>("true", (value) => value === true),
 
   /** Returns the shape of a text that a reader of its type accepts. */
@@ -101,11 +102,11 @@ export const Shape = {
   any: <T>(): Shape<T> => ({ find: () => null }),
 
   /** Returns the shape of an object with any fields, for content that is never read here. */
-  anyObject: <T extends object>(): Shape<T> => shapeOf("object", isObject),
+  anyObject: <T extends object>(): Shape<T> => shapeOf("an object", isObject),
 
   /** Returns the shape of one of these texts. Every text of the type must be named. */
   oneOf: <const T extends readonly string[]>(...values: T): Shape<T[number]> =>
-    shapeOf("known word", (value) => values.some((known) => known === value)),
+    shapeOf("a known value", (value) => values.some((known) => known === value)),
 
   orNull: <T>({ find }: Shape<T>): Shape<T | null> => ({
     find: (value) => (value === null ? null : find(value)),
@@ -115,7 +116,7 @@ export const Shape = {
 
   list: <T>(item: Shape<T>): Shape<readonly T[]> => ({
     find: (value) => {
-      if (!Array.isArray(value)) return " is no list";
+      if (!Array.isArray(value)) return " is not a list";
       for (const [index, each] of value.entries()) {
         const problem = item.find(each);
         if (problem !== null) return `[${index}]${problem}`;
@@ -131,7 +132,8 @@ export const Shape = {
     const looks: readonly Look[] = items;
     return {
       find: (value) => {
-        if (!Array.isArray(value) || value.length !== looks.length) return ` is no list of ${looks.length}`;
+        if (!Array.isArray(value) || value.length !== looks.length)
+          return ` is not a list of ${looks.length}`;
         for (const [index, look] of looks.entries()) {
           const problem = look.find(value[index]);
           if (problem !== null) return `[${index}]${problem}`;
@@ -144,7 +146,7 @@ export const Shape = {
   /** Returns the shape of an object with any names. The names may be content, so a problem does not include them. */
   map: <Key extends PropertyKey, T>(item: Shape<T>): Shape<Readonly<Record<Key, T>>> => ({
     find: (value) => {
-      if (!isObject(value)) return " is no object";
+      if (!isObject(value)) return " is not an object";
       for (const name of Object.keys(value)) {
         const problem = item.find(value[name]);
         if (problem !== null) return `[…]${problem}`;
@@ -175,7 +177,7 @@ export const Shape = {
       find: (value) => {
         const name = isObject(value) ? value[tag] : undefined;
         const shape = typeof name === "string" ? known.get(name) : undefined;
-        return shape ? shape.find(value) : `.${tag} is no known word`;
+        return shape ? shape.find(value) : `.${tag} is not a known value`;
       },
     };
   },

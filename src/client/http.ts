@@ -115,7 +115,7 @@ export class Http {
     return response;
   }
 
-  /** Reads an answer. @throws ClientError if it is no JSON: another program has the port. */
+  /** Reads an answer. @throws ClientError if it is not JSON: another program has the port. */
   async #json(path: string, response: Response): Promise<Json> {
     if (!mediaOf(response).startsWith("application/json")) throw this.#foreign(path, response);
     try {

@@ -47,7 +47,7 @@ export class DeltaHub {
     publishDelta(tree, { ...place, kind: "reset", text: "" });
     return {
       take: ({ kind, text }) => {
-        // Text of an attempt that was given up is no part of any answer.
+        // Text of an attempt that was given up is not part of any answer.
         if (!tree.answers.has(place.attempt)) return;
         for (let start = 0; start < text.length; start += longestPiece)
           publishDelta(tree, { ...place, kind, text: text.slice(start, start + longestPiece) });

@@ -36,7 +36,7 @@ export class WorkerStream {
     });
     this.closed = new Promise((resolve) => this.#request.once("close", resolve));
     this.#request.on("timeout", () => this.#request.destroy());
-    // A dead worker is no error: its runs continue on other workers, and are streamed from there.
+    // A dead worker is not an error: its runs continue on other workers, and are streamed from there.
     this.#request.on("error", () => this.#request.destroy());
     this.#request.on("response", (response) => this.#receive(response));
     this.#request.flushHeaders();

@@ -49,15 +49,16 @@ export const HumanQuestion = {
   maxTextLength,
   /** Parses a question. Returns a description of the problem if it is invalid, or if no answer could fit it. */
   parse: (given: Json): HumanQuestion | string => {
-    if (!isJsonObject(given)) return "an object with the question is needed";
+    if (!isJsonObject(given)) return "must be an object with a question";
     const { question, choices, fields } = given;
     if (!isLabel(question, maxQuestionLength))
-      return `question: a text of 1 to ${maxQuestionLength} characters is needed`;
+      return `question must be a text of 1 to ${maxQuestionLength} characters`;
     if (choices !== undefined && fields !== undefined) return "give choices or fields, not both";
-    if (choices !== undefined) return isChoices(choices) ? { question, choices } : `choices: ${choicesRule}`;
+    if (choices !== undefined)
+      return isChoices(choices) ? { question, choices } : `choices must be ${choicesRule}`;
     if (fields === undefined) return { question };
     const read = parseFields(fields);
-    return typeof read === "string" ? `fields: ${read}` : { question, fields: read };
+    return typeof read === "string" ? `fields${read}` : { question, fields: read };
   },
   /** Returns the problem of an answer. Null: it is valid. The question may come from storage, so it is checked too. */
   checkAnswer: (question: Json, answer: Json): string | null => {
@@ -69,12 +70,13 @@ export const HumanQuestion = {
 
 function parseFields(given: Json): readonly QuestionField[] | string {
   if (!Array.isArray(given) || given.length === 0 || given.length > maxFields)
-    return `a list of 1 to ${maxFields} is needed`;
+    return ` must be a list of 1 to ${maxFields} fields`;
   const fields: QuestionField[] = [];
-  for (const each of given) {
-    const field = isJsonObject(each) ? parseField(each) : "an object is needed";
-    if (typeof field === "string") return field;
-    if (fields.some(({ name }) => name === field.name)) return `two have the name ${field.name}`;
+  for (const [index, each] of given.entries()) {
+    const field = isJsonObject(each) ? parseField(each) : " must be an object";
+    if (typeof field === "string") return `[${index}]${field}`;
+    if (fields.some(({ name }) => name === field.name))
+      return `[${index}].name must differ from the other names, got ${field.name} twice`;
     fields.push(field);
   }
   return fields;
@@ -83,16 +85,16 @@ function parseFields(given: Json): readonly QuestionField[] | string {
 function parseField(given: JsonObject): QuestionField | string {
   const { name, description, choices, optional, min, max } = given;
   const type = fieldTypes.find((each) => each === given["type"]);
-  if (!isLabel(name, maxLabelLength)) return `name: a text of 1 to ${maxLabelLength} characters is needed`;
-  if (!type) return `type: one of ${fieldTypes.join(", ")} is needed`;
+  if (!isLabel(name, maxLabelLength)) return `.name must be a text of 1 to ${maxLabelLength} characters`;
+  if (!type) return `.type must be one of ${fieldTypes.join(", ")}`;
   if (description !== undefined && !isLabel(description, maxDescriptionLength))
-    return `description: a text of 1 to ${maxDescriptionLength} characters is needed`;
-  if (type === "list" && choices === undefined) return `choices: ${choicesRule}`;
+    return `.description must be a text of 1 to ${maxDescriptionLength} characters`;
+  if (type === "list" && choices === undefined) return `.choices must be ${choicesRule}`;
   if (choices !== undefined && !(isChoices(choices) && (type === "text" || type === "list")))
-    return `choices: ${choicesRule}, of a text or a list`;
-  if (optional !== undefined && typeof optional !== "boolean") return "optional: true or false is needed";
+    return `.choices must be ${choicesRule}, and only a text or a list may have them`;
+  if (optional !== undefined && typeof optional !== "boolean") return ".optional must be true or false";
   if (!isLimit(min) || !isLimit(max) || (min ?? -Infinity) > (max ?? Infinity))
-    return "min, max: numbers are needed, the smaller one first";
+    return ".min and .max must be numbers, with min <= max";
   return {
     name,
     type,
@@ -104,7 +106,7 @@ function parseField(given: JsonObject): QuestionField | string {
   };
 }
 
-const choicesRule = `1 to ${maxChoices} different texts of at most ${maxLabelLength} characters are needed`;
+const choicesRule = `1 to ${maxChoices} different texts of at most ${maxLabelLength} characters`;
 
 const isLabel = (value: Json | undefined, max: number): value is string =>
   typeof value === "string" && value.trim() !== "" && value.length <= max;
@@ -120,14 +122,14 @@ const isChoices = (value: Json): value is string[] =>
   value.every((each: Json) => isLabel(each, maxLabelLength));
 
 function checkForm(fields: readonly QuestionField[], answer: Json): string | null {
-  if (!isJsonObject(answer)) return "an object with the fields is needed";
+  if (!isJsonObject(answer)) return "must be an object with the fields";
   const names = fields.map(({ name }) => name);
   const unknown = Object.keys(answer).find((name) => !names.includes(name));
-  if (unknown !== undefined) return `${unknown}: no such field; fields: ${names.join(", ")}`;
+  if (unknown !== undefined) return `unknown field ${unknown}; fields: ${names.join(", ")}`;
   for (const field of fields) {
     const value = Object.hasOwn(answer, field.name) ? answer[field.name] : undefined;
     const problem = checkField(field, value);
-    if (problem !== null) return `${field.name}: ${problem}`;
+    if (problem !== null) return `${field.name} ${problem}`;
   }
   return null;
 }
@@ -136,14 +138,15 @@ function checkField(field: QuestionField, value: Json | undefined): string | nul
   if (value === undefined) return field.optional ? null : "is missing";
   if (field.type === "text") return checkText(field, value);
   if (field.type === "list") return checkList(field, value);
-  if (field.type === "boolean") return typeof value === "boolean" ? null : "true or false is needed";
-  if (typeof value !== "number" || !Number.isFinite(value)) return "a number is needed";
-  if (field.type === "integer" && !Number.isSafeInteger(value)) return "an integer is needed";
+  if (field.type === "boolean") return typeof value === "boolean" ? null : "must be true or false";
+  if (typeof value !== "number" || !Number.isFinite(value)) return "must be a number";
+  if (field.type === "integer" && !Number.isSafeInteger(value)) return "must be an integer";
   return checkRange(field, value, "");
 }
 
 function checkList(field: QuestionField, value: Json): string | null {
-  if (!Array.isArray(value) || new Set(value).size !== value.length) return "a list of choices is needed";
+  if (!Array.isArray(value) || new Set(value).size !== value.length)
+    return "must be a list of different choices";
   for (const each of value) {
     const problem = checkChoice(field.choices ?? [], each);
     if (problem !== null) return problem;
@@ -155,19 +158,20 @@ function checkText(
   { choices, min = 1, max = maxTextLength }: Pick<QuestionField, "choices" | "min" | "max">,
   answer: Json,
 ): string | null {
-  if (typeof answer !== "string" || (min > 0 && answer.trim() === "")) return "a text is needed";
+  if (typeof answer !== "string" || (min > 0 && answer.trim() === ""))
+    return "must be a text that is not empty";
   if (choices) return checkChoice(choices, answer);
   return checkRange({ min, max: Math.min(max, maxTextLength) }, answer.length, " characters");
 }
 
 const checkChoice = (choices: readonly string[], answer: Json): string | null =>
-  choices.some((each) => each === answer) ? null : `one of ${choices.join(", ")} is needed`;
+  choices.some((each) => each === answer) ? null : `must be one of ${choices.join(", ")}`;
 
 function checkRange(
   { min = -Infinity, max = Infinity }: Pick<QuestionField, "min" | "max">,
   size: number,
   unit: string,
 ): string | null {
-  if (size < min) return `at least ${min}${unit}, got ${size}`;
-  return size > max ? `at most ${max}${unit}, got ${size}` : null;
+  if (size < min) return `must be at least ${min}${unit}, got ${size}`;
+  return size > max ? `must be at most ${max}${unit}, got ${size}` : null;
 }

@@ -60,7 +60,7 @@ export const MemoryBlock = {
       throw new TypeError(`the version of the block ${name} must be an integer >= 0, got ${version}`);
     if (text.length > limit)
       throw new TypeError(
-        `the block ${name} may have ${limit} characters, got ${text.length}: shorten the text or raise the limit`,
+        `the block ${name} may have at most ${limit} characters, got ${text.length}: shorten the text or raise the limit`,
       );
   },
 } as const;

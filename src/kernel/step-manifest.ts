@@ -43,7 +43,7 @@ export interface StepAttempt {
   readonly attempt: AttemptId;
   readonly at: number;
   readonly ms: number;
-  /** Null: the provider did not report it. Absent: the attempt is no model call. */
+  /** Null: the provider did not report it. Absent: the attempt is not a model call. */
   readonly usage?: Usage | null | undefined;
   readonly error?: ErrorData | undefined;
 }

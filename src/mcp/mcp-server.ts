@@ -92,7 +92,7 @@ function addAgent({ sdk, server, call, waitS, tasks }: ToolDeps, agent: Agent): 
   server.registerTool(
     AgentId.type(agent.id),
     {
-      description: agent.description ?? `Has the agent ${AgentId.type(agent.id)} do a task.`,
+      description: agent.description ?? `Runs the agent ${AgentId.type(agent.id)} on a task.`,
       inputSchema: sdk.fromJsonSchema<{ readonly task: string }>(task),
       ...(schema && { outputSchema: sdk.fromJsonSchema(withRun(schema)) }),
     },
@@ -139,7 +139,7 @@ function addRunTools(deps: ToolDeps): void {
   server.registerTool(
     "answer_run",
     {
-      description: "Decides about a question of a run: approved, denied, or edited with other arguments.",
+      description: "Answers a question of a run: approved, denied, or edited with other arguments.",
       inputSchema: sdk.fromJsonSchema<AnswerInput>(answer),
     },
     (given) =>
@@ -170,7 +170,7 @@ async function describeRun(call: MountedCall, run: RunHandle): Promise<CallToolR
     arguments: given,
   }));
   const state = { id: run.treeId, status: await run.status(), questions };
-  const advice = "The run goes on. Call get_run with its id; answer its questions with answer_run.";
+  const advice = "The run continues. Call get_run with its id; answer its questions with answer_run.";
   return {
     content: [{ type: "text", text: `${advice}\n${JSON.stringify(state)}` }],
     structuredContent: { run: state },

@@ -19,4 +19,4 @@ export function toAnswer(run: RunHandle, result: RunResult): CallToolResult {
 
 /** Describes the end of a tree without a result. */
 export const endText = ({ status, error }: RunResult): string =>
-  `the run ended as ${status}${error ? `: ${error.message}` : ""}`;
+  `the run ended with status ${status}${error ? `: ${error.message}` : ""}`;

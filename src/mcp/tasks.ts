@@ -50,7 +50,7 @@ interface TaskState extends AnswerProgress {
   readonly task: FollowedTask;
 }
 
-/** Reads the result of a call; null: it is no task. */
+/** Reads the result of a call; null: it is not a task. */
 export function readTask(result: unknown): FollowedTask | null {
   const given = Json.of(result);
   const meta = isJsonObject(given) ? given["_meta"] : null;

@@ -24,7 +24,7 @@ export function embeddingModel(model: AiSdkEmbeddingModel, options: EmbeddingMod
   const { dimensions, price } = options;
   if (version !== "v3" && version !== "v4")
     throw new TypeError(
-      `an embedding model of the AI SDK 6 or newer is needed, got version ${String(version)}`,
+      `embeddingModel() needs a model of the AI SDK 6 or newer, got specification version ${String(version)}`,
     );
   if (!Number.isSafeInteger(dimensions) || dimensions < 1)
     throw new RangeError(`dimensions must be a positive integer, got ${dimensions}`);

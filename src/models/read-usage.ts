@@ -3,7 +3,7 @@ import { wireField } from "./wire-field.ts";
 
 /**
  * A provider's report in our convention: input includes what came from its cache or went there, output includes reasoning.
- * Null where a part we need is absent or cannot be true; a prompt is never empty, so an input of 0 is no report.
+ * Null where a part we need is absent or cannot be true; a prompt is never empty, so an input of 0 is not a report.
  */
 export function readUsage(reported: unknown): Usage | null {
   const input = readCount(wireField(reported, "inputTokens"), "total");

@@ -4,7 +4,7 @@ type Headers = Readonly<Record<string, string | undefined>>;
 /**
  * Returns the delay requested by a provider in milliseconds: from seconds, a date, or a header in milliseconds. A date
  * is compared with `now`, or else with the date of the response, so a wrong local clock does not matter. Null if there
- * is no usable value.
+ * is not a usable value.
  */
 export function retryAfterMs(headers: Headers, now?: number): number | null {
   const exact = number(headers["retry-after-ms"]);

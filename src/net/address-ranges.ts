@@ -47,7 +47,7 @@ const special = toBlockList(specialRanges);
 /** The scope of an address: the internet, the local network, or a special range. */
 export type AddressClass = "global" | "inside" | "special";
 
-/** Returns the class of an address. A text that is no address, or has a zone, is `special`. */
+/** Returns the class of an address. A text that is not an address, or has a zone, is `special`. */
 export function classifyAddress(address: string): AddressClass {
   const family = isIP(address);
   if (family === 0 || address.includes("%")) return "special";

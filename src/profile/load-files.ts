@@ -83,7 +83,7 @@ async function importCode(folder: Folder, path: string, text: string): Promise<u
   return found;
 }
 
-/** @throws TypeError for a value that is no extension. */
+/** @throws TypeError for a value that is not an extension. */
 function readExtension(value: unknown): Extension {
   if (typeof value !== "object" || value === null || !("name" in value) || typeof value.name !== "string")
     throw new TypeError("its default export must be the result of extension({ name, ... })");

@@ -104,10 +104,10 @@ function refusedOptions(refused: readonly string[]): readonly string[] {
 }
 
 const unpricedWrites =
-  "the call writes to the provider's cache, and the price has no cacheWrite; give the cache option to languageModel(model, { providerOptions }), or a price with cacheWrite";
+  "the call writes to the provider's cache, and the price has no cacheWrite; set the cache option in languageModel(model, { providerOptions }), or give a price with cacheWrite";
 
 const unboundedParts =
-  "the number of tokens of its files is not known; say how many one file can be with languageModel(model, { maxFileTokens: <tokens> }), or how many fit into a prompt with { contextWindow: <tokens> }";
+  "the number of tokens of its files is not known; set the maximum of one file with languageModel(model, { maxFileTokens: <tokens> }), or of a prompt with { contextWindow: <tokens> }";
 
 /**
  * Returns an immutable list, so that the measured messages are the sent ones. Callers may change theirs while a call

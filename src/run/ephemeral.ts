@@ -85,10 +85,10 @@ function toMessages(state: Awaited<ReturnType<EphemeralSource["getState"]>>): re
   if (state === null || state.length === 0) return [];
   const messages = typeof state === "string" ? [ChatMessage.user(state)] : state;
   const other = messages.find(({ role }) => role !== "user");
-  if (other) throw new TypeError(`messages must be of the user, got one of role ${other.role}`);
+  if (other) throw new TypeError(`messages must have the role user, got ${other.role}`);
   const characters = messages.reduce((sum, message) => sum + ChatMessage.text(message).length, 0);
   if (characters > maxCharacters)
-    throw new TypeError(`a state has at most ${maxCharacters} characters, got ${characters}`);
+    throw new TypeError(`a state must have at most ${maxCharacters} characters, got ${characters}`);
   return messages;
 }
 

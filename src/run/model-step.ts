@@ -162,7 +162,7 @@ async function withInstructions(
 }
 
 /**
- * Returns the system message of the run that this one is a copy of. Undefined: it is no copy, or this process does not
+ * Returns the system message of the run that this one is a copy of. Undefined: it is not a copy, or this process does not
  * have the message.
  */
 function sentByParent({ identity, policy, state }: RunServices): string | undefined {

@@ -246,7 +246,7 @@ export class ScopedMemory implements RunMemory {
     if (sharing === "tenant") return MemoryOwner.tenant;
     const { sessionId: id, userId } = this.#scope;
     if (id === null)
-      throw new TypeError('a section that is kept cannot read memory of a session: give it keep: "turn"');
+      throw new TypeError('a cached section cannot read memory of a session: set keep: "turn"');
     return MemoryOwner.session({ id, userId });
   }
 

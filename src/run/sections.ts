@@ -123,9 +123,9 @@ function toContent(
   seen: Labels | undefined,
 ): SectionContent {
   const { text, labels } = typeof read === "string" || read === null ? { text: read ?? "" } : read;
-  if (typeof text !== "string") throw new TypeError(`a section is a text, got ${typeof text}`);
+  if (typeof text !== "string") throw new TypeError(`a section must be a string, got ${typeof text}`);
   if (text.length > maxCharacters)
-    throw new TypeError(`a section has at most ${maxCharacters} characters, got ${text.length}`);
+    throw new TypeError(`a section must have at most ${maxCharacters} characters, got ${text.length}`);
   const stated = Labels.join(Labels.broughtBy({ trust, sensitivity }), labels);
   return { text: text.trim(), labels: Labels.join(stated, seen) };
 }

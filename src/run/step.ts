@@ -168,7 +168,7 @@ export async function userStep(
 ): Promise<Json> {
   if (!stepName.test(name))
     throw new TypeError(
-      `not a step name: ${JSON.stringify(name.slice(0, 60))} (1 to 40 letters, digits, dots, dashes and underscores): names are stored in plain text, so put what varies into { input }`,
+      `invalid step name ${JSON.stringify(name.slice(0, 60))}: use 1 to 40 letters, digits, dots, dashes and underscores. Names are stored in plain text, so put what varies into { input }`,
     );
   checkDuration("baseMs", retry?.baseMs ?? 0);
   const { engine, identity } = services;

@@ -214,7 +214,8 @@ async function executeEffect(
       tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),
     );
     unfinished = ToolResult.isUnfinished(value) ? readUnfinished(tool.name, value) : null;
-    if (unfinished) return "content" in unfinished ? unfinished : ToolResult.failure("it is not over");
+    if (unfinished)
+      return "content" in unfinished ? unfinished : ToolResult.failure("the call is not finished");
     return toResult(tool.name, value);
   };
   let outcome: GuardedOutcome;

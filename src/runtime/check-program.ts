@@ -57,7 +57,7 @@ export function checkProgram(given: readonly Agent[], options: ProgramOptions): 
  */
 export function checkStart(known: ExtendedAgents, given: Pick<Agent<unknown>, "id" | "run">): void {
   if (known.isKnown(given)) return;
-  const problem = `this agent ${AgentId.type(given.id)} is not the one that createRuntime({ agents }) has: start that one, or give this one another name and list it`;
+  const problem = `another agent named ${AgentId.type(given.id)} is listed in createRuntime({ agents }): start that one, or rename this one and list it`;
   throw new ProgramError({ problems: [problem] });
 }
 
@@ -101,7 +101,7 @@ function toolProblems(agent: string, tool: Tool): readonly string[] {
 function badToolName(agent: string, tool: Tool): string {
   const name = JSON.stringify(tool.name);
   return isTeamTool(tool)
-    ? `agent ${agent} would call its team member by a tool named ${name}: give that agent another name (${toolNameRule})`
+    ? `agent ${agent} would call a member of its team by a tool named ${name}: rename that agent (${toolNameRule})`
     : `agent ${agent} has a tool named ${name}: give it another name (${toolNameRule})`;
 }
 

@@ -346,7 +346,7 @@ async function* pieces(root: RunId, { deltas, first, stop }: Pieces): AsyncGener
       if (next.value.runId === root) yield next.value;
     isLeft = false;
   } catch (error) {
-    // A slow reader is cut off. That is no request to stop the turn.
+    // A slow reader is cut off. That is not a request to stop the turn.
     isLeft = false;
     throw error;
   } finally {

@@ -178,7 +178,7 @@ export class Schedules {
     if (!["start", "skip"].includes(overlap))
       throw new TypeError(`overlap must be start or skip, got ${JSON.stringify(overlap)}`);
     if (key !== undefined && !this.#deps.hasStore)
-      throw new TypeError("key needs a store to find it in: createRuntime({ store })");
+      throw new TypeError("key needs a store to look it up: createRuntime({ store })");
     const agent = AgentId.type(options.agent.id);
     void this.#deps.agentOf(agent);
     return {

@@ -135,7 +135,8 @@ export class TickSink implements SinkDefinition {
     if (key === null) return null;
     if (!apiKeys)
       throw new RetryableError({
-        message: "a schedule was set with an API key, and this worker has no store to find it in",
+        message:
+          "a schedule was set with an API key, and this worker has no store to look it up: createRuntime({ store })",
       });
     const record = await apiKeys.find(key);
     if (!record) return "key-revoked";

@@ -61,7 +61,7 @@ interface Env {
     principal: Principal;
     /** The allowed foreign origin of the page that sent the request. Null if there is none. */
     origin: string | null;
-    /** The headers of an answer that is no data. */
+    /** The headers of an answer that is not data. */
     headers: Readonly<Record<string, string>>;
   };
 }

@@ -32,7 +32,7 @@ export interface MountedCall {
   readonly start: (agent: Agent, input: string, id: TreeId) => Promise<ReturnType<Runtime["run"]>>;
   /**
    * Finds a tree of the caller that one of these agents is the root of. @throws NotFoundError for every other one, and for
-   * a text that is no id.
+   * a text that is not an id.
    */
   readonly find: (id: string, agents: readonly Agent[]) => Promise<MountedTree>;
   /** Returns the questions of a tree that are open. */

@@ -72,7 +72,7 @@ export class PageFiles {
     this.#files = readFiles(folder, base);
   }
 
-  /** Answers a request for a path below `/ui/`. A path that is no file is a place inside the page. */
+  /** Answers a request for a path below `/ui/`. A path that is not a file is a place inside the page. */
   answer(path: string, accepted: string): Response {
     const file = this.#files.get(path);
     if (file && path !== "index.html")

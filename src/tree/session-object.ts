@@ -41,7 +41,7 @@ export interface InvokeArgument {
   readonly onBusy: "refuse" | "queue";
 }
 
-/** Opens a tree that has the turn, or waits for it. The same tree again is no second turn. @throws SessionBusyError */
+/** Opens a tree that has the turn, or waits for it. The same tree again is not a second turn. @throws SessionBusyError */
 function invoke(object: ObjectContext, argument: Json): Json {
   const { tree, open, onBusy } = Json.as<InvokeArgument>(argument);
   const session = readSession(object);

@@ -45,7 +45,7 @@ const wrong: Readonly<Record<string, readonly [code: string, message: RegExp]>> 
     `tool({ name: "a", description: "a", input, run: (_ctx, { city }) => city })`,
     /^Property 'risk' is missing in type .* but required in type 'RunTool<\{ city: string; \}>'\.$/m,
   ],
-  "risk is no risk": [
+  "risk is not a risk": [
     `tool({ name: "a", description: "a", input, risk: "medium", execute: ({ city }) => city })`,
     /^Type '"medium"' is not assignable to type 'Risk'\.$/m,
   ],

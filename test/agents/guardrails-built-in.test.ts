@@ -111,9 +111,7 @@ test("token limits hold for input and output", async () => {
   await using t = testRuntime({ agents: [clerk] });
   expect(await t.run(clerk, "hi")).toMatchObject({ output: "short" });
   expect(await t.run(clerk, long)).toMatchObject({ stopReason: "guardrail" });
-  expect(model.requests[1]?.messages.map(ChatMessage.text).at(-1)).toContain(
-    "That answer was not let through",
-  );
+  expect(model.requests[1]?.messages.map(ChatMessage.text).at(-1)).toContain("That answer was blocked");
 });
 
 test.each([

@@ -227,7 +227,7 @@ test("CostTracker adds up the usage of calls, by run and in total", async () => 
   expect(costs.usage).toMatchObject({ input: usage.input, output: usage.output });
   expect(costs.run(runId)).toMatchObject({ costMicros: 30, usage: { input: 20, output: 10 } });
   expect(costs.run("nobody")).toBeNull();
-  expect(lines).toEqual([`worker ${runId} completed: 30 tokens, $0.00003; in all $0.00003`]);
+  expect(lines).toEqual([`worker ${runId} completed: 30 tokens, $0.00003; total $0.00003`]);
 });
 
 test("RunLogger keeps the latest events, up to its limit", async () => {

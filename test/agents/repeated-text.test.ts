@@ -162,7 +162,7 @@ test.each(cases)(
     expect(said).toHaveLength(4);
     expect(said[1]?.trimEnd()).toBe(`assistant: Let me see.\n${line}`.trimEnd());
     expect(said[2]).toMatch(
-      /^user: You were cut off: the answer repeated the same 35 characters \d+ times\./,
+      /^user: Your answer was stopped: the answer repeated the same 35 characters \d+ times\./,
     );
     expect(said[3]).toBe("assistant: The file is empty.");
     expect(eventsOf(events, "guardrail.trip")).toMatchObject([

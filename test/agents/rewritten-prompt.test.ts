@@ -3,7 +3,7 @@ import { fakeProvider, testRuntime } from "reeve/testing";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { expect, test } from "vitest";
 
-test("a provider's count of a prompt cut by a layer is no bound for the whole prompt", async () => {
+test("a provider's count of a prompt cut by a layer is not a bound for the whole prompt", async () => {
   let calls = 0;
   await using double = await fakeProvider({
     script: () => (++calls === 1 ? { text: "a" } : { text: "b" }),

@@ -106,7 +106,7 @@ const cut = (text: string) => ({
   finishReason: "length" as const,
 });
 
-test("3.8 a landing takes the last text that matches, and an empty answer is no answer", async () => {
+test("3.8 a landing takes the last text that matches, and an empty answer is not an answer", async () => {
   const budget = { maxTurns: 3 };
   const typed = agent({ name: "typed", model: script('{"year": 7}', "?"), tools: [look], output, budget });
   const plain = agent({ name: "plain", model: script("so far: 7", ""), tools: [look], budget });

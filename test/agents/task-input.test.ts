@@ -17,7 +17,7 @@ test("data that does not match the input schema is refused before a run starts, 
   const model = plannerModel();
   const plans = planner(model);
   await using t = testRuntime({ agents: [plans] });
-  // @ts-expect-error a text is no data
+  // @ts-expect-error a text is not data
   const refused = t.runtime.start(plans, "Rome");
   await expect(refused).rejects.toThrow(InvalidInputError);
   await expect(refused).rejects.toThrow(/its data does not match the input schema of agent planner/);
@@ -80,7 +80,7 @@ test("handoff_to_<name> has the schema of the next agent", async () => {
 
 test("only the schema of an object can be an input schema, and a task cannot pass for a handoff", async () => {
   expect(() => agent({ name: "x", model: plannerModel(), input: z.string() })).toThrow(
-    "the input schema of agent x must be that of an object",
+    "the input schema of agent x must describe an object",
   );
   const loose = agent({ name: "loose", model: plannerModel(), input: z.looseObject({}) });
   await using t = testRuntime({ agents: [loose] });

@@ -100,7 +100,7 @@ test("7.7 output guardrails check the answer of a tool, and the model may answer
     "assistant: ",
     "tool: ",
     "assistant: Order 7 is placed.",
-    "user: That answer was not let through: no numbers. Answer again without it.",
+    "user: That answer was blocked: no numbers. Answer again without it.",
   ]);
 });
 

@@ -90,7 +90,7 @@ test("the result of a call after its timeout is dropped", async () => {
   expect(await call).toBe("gave up");
 });
 
-test("a timeout that is no number of at least 0 is refused, and lets nothing begin", async () => {
+test("a timeout that is not a number of at least 0 is refused, and lets nothing begin", async () => {
   const clock = manualClock();
   let calls = 0;
   for (const ms of [-1, Number.NaN])

@@ -300,6 +300,6 @@ export class Client implements AsyncDisposable {
 
 /** Their names and prices: their code runs elsewhere. */
 const agents = agentsOf({
-  model: (id) => ({ id, price, generate: () => Promise.reject(new Error("this is no worker")) }),
+  model: (id) => ({ id, price, generate: () => Promise.reject(new Error("this is not a worker")) }),
   sink: "",
 });

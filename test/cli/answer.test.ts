@@ -29,7 +29,7 @@ test("a question is shown with its choices, and takes one of them", async () => 
   const wrong = await town.reeve("answer", "t1", "Sunday");
   expect([wrong.code, wrong.complained]).toEqual([
     5,
-    expect.stringContaining("one of Monday, Friday is needed"),
+    expect.stringContaining("must be one of Monday, Friday"),
   ]);
   expect((await town.reeve("answer", "t1", "Friday")).said).toMatch(/edited t1~0:tool:2\n$/);
   const { code, complained, said } = await running;

@@ -187,7 +187,7 @@ test("a second Ctrl-C leaves without waiting for the cancelled answer", async ()
   expect(await chat.over).toBe(130);
 });
 
-test("history, retry, a new conversation, and text that is no command", async () => {
+test("history, retry, a new conversation, and text that is not a command", async () => {
   await using town = await open();
   const chat = new Typed(town);
   expect(await chat.say("/retry")).toBe("no message to send again\n");

@@ -44,7 +44,7 @@ test("a key of a user is made, shown once, listed with its user, and revoked", a
 
 test.each([
   ["a scope that there is not", ["--scopes", "read,root"]],
-  ["a user that is no id", ["--scopes", "read", "--user", "a b"]],
+  ["a user that is not an id", ["--scopes", "read", "--user", "a b"]],
   ["a user and the right to act for others", ["--scopes", "act-for-users", "--user", "ada"]],
   ["no scopes", []],
 ])("a key with %s is refused", async (_, words) => {

@@ -39,5 +39,7 @@ test("a list shows a live tree's reservations apart from its cost, and a cancell
   const why = (await town.reeve("why", "t1")).said;
   expect(shown).toMatch(/^∅ cancelled · \$0\.0152 of \$1\.00, \$0\.0151 in doubt/);
   expect(shown).toContain("\ntotal $0.015177 · ");
-  expect(why).toContain("1 call of its own and $0.015177 with its children, $0.015072 of it in doubt.\n");
+  expect(why).toContain(
+    "made 1 model call and cost $0.015177 with its children, $0.015072 of it in doubt.\n",
+  );
 });

@@ -149,7 +149,7 @@ test("a budget stop names the dimension, the owner of the limit, and the amounts
   expect(explain(story, 0)).toBe(`\
 lead landed: the tree's limit is $0.50, $0.498 is used, and the next call does
 not fit.
-  It took 2.4s, 1 call of its own and $0.499000 with its children.
+  It took 2.4s, made 1 model call and cost $0.499000 with its children.
   It landed: a last call without tools returned the work so far.
   → reeve run lead "..." --max-cost <more than 0.5>
   → agent({ maxOutputTokens: <less> }) # a call reserves its maximum output`);

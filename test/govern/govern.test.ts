@@ -30,7 +30,7 @@ test("a governed model is the same model, of either version of the specification
   expect(v4.account.spend).toMatchObject({ settled: { tokens: 15 }, reserved: { tokens: 0 }, turns: 1 });
 });
 
-test("a value that is no model is refused with a hint", () => {
+test("a value that is not a model is refused with a hint", () => {
   const { model } = fakeV4([]);
   const old = Object.assign({}, model, { specificationVersion: "v2" });
   expect(() => govern(old)).toThrow(/v2 are not supported/);

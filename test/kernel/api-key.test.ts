@@ -30,8 +30,8 @@ test.each(["id", "hash", "tenant", "user", "scopes", "expiresAt"])(
 test.each<readonly [string, object, string]>([
   ["a field that it does not have", { admin: true }, "an API key"],
   ["an empty user", { user: "" }, "user"],
-  ["a user that is no id", { user: "a b" }, `invalid id "a b": use 1 to 128 printable characters`],
-  ["a user that is no text", { user: ["ada"] }, "user"],
+  ["a user that is not an id", { user: "a b" }, `invalid id "a b": use 1 to 128 printable characters`],
+  ["a user that is not text", { user: ["ada"] }, "user"],
   ["a scope that there is not", { scopes: ["read", "root"] }, "scopes"],
   ["scopes that are no list", { scopes: "admin" }, "scopes"],
   ["no time", { expiresAt: null }, "expiresAt"],

@@ -65,7 +65,7 @@ const samples: readonly ReeveError[] = [
   new ToolRefusedError({ tool: "mail", reason: "no" }),
   new KeyDestroyedError({ partition: "acme/books" }),
   new SealBrokenError({ partition: "acme/books", reason: "unknown-key" }),
-  new StoredValueError({ what: "the tree's state run", problem: ".turns is no count" }),
+  new StoredValueError({ what: "the tree's state run", problem: ".turns is not an integer >= 0" }),
   new AuditChainError({ index: 3, head: 1 }),
   new TooLargeError({ what: "a result", bytes: 11, limit: 10 }),
   new UnencodableError({ what: "the output", problem: "it.n is a bigint" }),

@@ -76,7 +76,7 @@ test("a description that changes later switches the tool off, and the model neve
   expect(problems).toHaveLength(1);
 });
 
-test("a tool that is added later is no tool of the agent", async () => {
+test("a tool that is added later is not a tool of the agent", async () => {
   await using server = mcp(await approved("adds"));
   const { texts } = await callTools(server, 2);
   expect(texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
@@ -177,7 +177,7 @@ test("a request for a model call is refused by default", async () => {
   expect(texts).toEqual([expect.stringContaining('"error"')]);
 });
 
-test("a model call for a server is charged to the run, and is no turn with tools", async () => {
+test("a model call for a server is charged to the run, and is not a turn with tools", async () => {
   await using server = mcp(await approved("samples", { sampling: "allow", maxSamplingTokens: 20 }));
   const model = scriptedModel([call("evil_look", {}), say("yes"), say("done")]);
   const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });

@@ -191,7 +191,7 @@ test("the questions of a tool are forms, and their answers reach it", async () =
   expect(shown).toContain("Rome");
 });
 
-test("an error of the server is no answer: the request fails, and the client may ask again", async () => {
+test("an error of the server is not an answer: the request fails, and the client may ask again", async () => {
   await using server = await serve([agent({ name: "slow", model: manualModel() })]);
   const client = caller(server.url, root);
   const taskId = await client.beginTask("slow");

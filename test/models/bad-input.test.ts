@@ -218,7 +218,7 @@ test("a stream of one letter a second ends after the time a call may take", asyn
 });
 
 test.each([-1, Number.NaN, Infinity, 1e300, 0.5, "many", null, {}])(
-  "3.7 usage of %s tokens is no report: the call stays booked at its ceiling, in doubt",
+  "3.7 usage of %s tokens is not a report: the call stays booked at its ceiling, in doubt",
   async (total) => {
     const usage = Json.as<ReturnType<typeof finish>["usage"]>(
       Json.of({ inputTokens: { total: 10 }, outputTokens: { total } }),

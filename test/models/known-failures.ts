@@ -284,7 +284,7 @@ export const facts: readonly Fact[] = [
     unbilled: true,
   },
   {
-    says: "200 with something that is no answer",
+    says: "200 with something that is not an answer",
     wires: openai,
     canned: { body: "<html>Welcome to the wifi</html>" },
     kind: "server-error",

@@ -162,7 +162,7 @@ test("a V2 model is refused with a way out", () => {
   expect(() => languageModel(old)).toThrow(/v2.*upgrade.*wrapLanguageModel/);
 });
 
-test.for(["openai/gpt-5", "gpt-5", null, undefined, 7, {}])("%j is no model", (model) => {
+test.for(["openai/gpt-5", "gpt-5", null, undefined, 7, {}])("%j is not a model", (model) => {
   expect(() => languageModel(Json.as(Json.of(model)))).toThrow(TypeError);
 });
 

@@ -34,7 +34,7 @@ test("a schema with optional properties is a hint for OpenAI, which would refuse
   expect(requests[0]?.body["text"]).toMatchObject({ format: { strict: false } });
 });
 
-test("the prompt has the schema if the provider takes none or the schema is no object", async () => {
+test("the prompt has the schema if the provider takes none or the schema is not an object", async () => {
   for (const [name, output, text] of [
     ["compatible", strict, answer],
     ["responses", z.array(z.number()), "[1287]"],

@@ -153,7 +153,7 @@ function nameOf(node: SyntaxNode | null): string {
 function literals(node: SyntaxNode): readonly Change[] {
   const value = node["value"];
   if (typeof value === "boolean") return [{ kind: "flip", node, becomes: String(!value) }];
-  // A boundary of few, or a limit of many: one more of a thousand is no other rule.
+  // A boundary of few, or a limit of many: one more of a thousand is not another rule.
   if (typeof value === "number")
     return [{ kind: "number", node, becomes: String(value < 10 ? value + 1 : value * 10) }];
   return typeof value === "string" && value !== "" ? [{ kind: "text", node, becomes: '"mutated"' }] : [];

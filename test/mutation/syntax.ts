@@ -17,7 +17,7 @@ export function nodeAt(node: SyntaxNode, field: string): SyntaxNode | null {
   return isNode(value) ? value : null;
 }
 
-/** Parses TypeScript. @throws where it is no program. */
+/** Parses TypeScript. @throws where it is not a program. */
 export function parse(source: string): SyntaxNode {
   const program: unknown = parseAst(source, { lang: "ts" });
   if (!isNode(program)) throw new TypeError("no syntax tree");

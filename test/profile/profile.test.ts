@@ -114,7 +114,7 @@ test("a skill is listed, the tool reads its text, and an unknown name gets the l
       isError: true,
       content: [{ text: expect.stringContaining("skills: check-figures, weekly-report") }],
     },
-    { isError: true, content: [{ text: expect.stringContaining("name: a text is needed") }] },
+    { isError: true, content: [{ text: expect.stringContaining("name must be a string") }] },
   ]);
 });
 
@@ -135,7 +135,7 @@ test("a broken skill is left out and reported, and the others are listed", async
   ]);
 });
 
-test("a profile without skills brings no tool; one that is no folder is refused", () => {
+test("a profile without skills brings no tool; one that is not a folder is refused", () => {
   const model = scriptedModel([say("done")]);
   const bare = profile(folderOf({ "SOUL.md": "Soul." }));
   expect(agent({ name: "ada", model, profile: bare }).tools).toEqual([]);

@@ -130,7 +130,7 @@ test("queued turns run in sequence, in the order they were accepted", async () =
   await Promise.all(queued.map((run) => run.result()));
   await talk.waitForIdle();
   const said = texts((await talk.messages()).items).toReversed();
-  // The end of the cancelled turn is shown, and is no message.
+  // The end of the cancelled turn is shown, and is not a message.
   expect(said).toEqual(["hang", "two", "3: two", "three", "5: three"]);
 });
 

@@ -223,7 +223,7 @@ test("a hundred calls of a cancelled run are refused, then its code is left behi
   expect(told.filter(Boolean)).toHaveLength(100);
 });
 
-test("a timer that fires before the next is due is no new entry of the journal", () => {
+test("a timer that fires before the next is due is not a new entry of the journal", () => {
   const armed: number[] = [];
   const operation: Operation = { outcome: null, isFirst: true, cancel: () => undefined };
   const timers = new ArmedTimers({ sleepUntil: (at) => (armed.push(at), { ...operation }) });

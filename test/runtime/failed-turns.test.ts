@@ -163,7 +163,7 @@ describe.each(cases)("$store, $shown", ({ store, replayed }) => {
         { type: "custom", branch: null, kind: "turn-end", data: { status: "failed", stopReason: "error" } },
       ]);
       expect(ChatMessage.text(window.at(-1) ?? ChatMessage.user(""))).toBe(
-        "The turn before failed: an error ended it.",
+        "The previous turn failed: an error ended it.",
       );
     },
   );

@@ -123,7 +123,7 @@ test("every stored value, launch, message and event carries the number", async (
 test.each([
   ["without a number", { treeId: "report" }],
   ["of a newer number", { v: protocolNumber + 1, value: { treeId: "report" } }],
-  ["that is no object", "report"],
+  ["that is not an object", "report"],
 ])("stored state %s is refused, may be tried again, and is not changed", (_, stored) => {
   const { engine, programs } = shown();
   expect(new Runtime({ agents: [lead], engine }).agents).toEqual([lead]);

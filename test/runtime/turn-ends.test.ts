@@ -43,8 +43,8 @@ interface End {
 const guardrail = (rest: Omit<Guardrail, "name">): Partial<AgentOptions<unknown>> => ({
   guardrails: [{ name: "strict", ...rest }],
 });
-const failed = (reason: string): string => `The turn before failed: ${reason}.`;
-const stopped = (reason: string): string => `The turn before was stopped: ${reason}.`;
+const failed = (reason: string): string => `The previous turn failed: ${reason}.`;
+const stopped = (reason: string): string => `The previous turn was stopped: ${reason}.`;
 
 const ends: Readonly<Record<string, End>> = {
   "an answer": { does: "answer", ends: ["completed", "answer"], leaves: "whole" },
@@ -72,7 +72,7 @@ const ends: Readonly<Record<string, End>> = {
     options: { budget: { maxTurns: 1 } },
     ends: ["failed", "budget.turns"],
     leaves: "none",
-    told: failed("its limit of model calls was reached"),
+    told: failed("its limit on model calls was reached"),
   },
   "an output guardrail": {
     does: "answer",

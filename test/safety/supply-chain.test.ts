@@ -37,7 +37,7 @@ const isForeign = ({ optional, os, cpu, libc }: Locked, path: string): boolean =
 /** Returns why a package of the lock is not accepted; null if it is. */
 function findLockProblem(entry: Locked, path = ""): string | null {
   const { version = "", resolved, integrity, link } = entry;
-  if (link === true || !/^\d+\.\d+\.\d+/.test(version)) return "it is no version of a registry";
+  if (link === true || !/^\d+\.\d+\.\d+/.test(version)) return "it is not a version of a registry";
   if (resolved !== undefined && !resolved.startsWith("https://registry.npmjs.org/"))
     return `it is from ${resolved}`;
   if (integrity === undefined) return isForeign(entry, path) ? null : "it has no hash";
@@ -52,8 +52,8 @@ test("every locked package is a version of the registry, with a hash of its cont
 test.each([
   [{ version: "1.0.0" }, "it has no hash"],
   [{ version: "1.0.0", integrity: "sha1-x" }, "its hash is weak"],
-  [{ version: "git+ssh://git@github.com/a/b.git#1" }, "it is no version of a registry"],
-  [{ link: true, version: "1.0.0" }, "it is no version of a registry"],
+  [{ version: "git+ssh://git@github.com/a/b.git#1" }, "it is not a version of a registry"],
+  [{ link: true, version: "1.0.0" }, "it is not a version of a registry"],
   [{ version: "1.0.0", resolved: "http://registry.npmjs.org/a" }, "it is from http://registry.npmjs.org/a"],
   [{ version: "1.0.0", optional: true, os: ["linux"], cpu: ["x64"] }, "it has no hash"],
   [{ version: "1.0.0", optional: true, os: ["darwin"] }, null],

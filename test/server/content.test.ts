@@ -144,7 +144,7 @@ test("a file by address is refused: nothing is fetched for a caller", async () =
 });
 
 test.each([
-  ["a file that is no base64", { mediaType: "image/png", data: "???" }, 400],
+  ["a file that is not base64", { mediaType: "image/png", data: "???" }, 400],
   ["a type that is not allowed", { mediaType: "application/x-msdownload", data: "AAAA" }, 400],
   [
     "a file over the limit",

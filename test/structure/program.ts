@@ -29,7 +29,7 @@ export class Program implements Disposable {
     this.#api = new API({ cwd: root });
     const config = resolve(root, "tsconfig.build.json");
     const [project] = this.#api.updateSnapshot({ openProjects: [config] }).getProjects();
-    if (!project) throw new Error(`${config} is no project`);
+    if (!project) throw new Error(`${config} is not a project`);
     this.project = project;
     const files = new Map<string, SourceFile>();
     for (const name of project.rootFiles.toSorted()) {

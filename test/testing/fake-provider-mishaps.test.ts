@@ -108,7 +108,7 @@ test.each(
 );
 
 test.each(providers)(
-  "not streamed, %s: a body that is no JSON fails with status 200 and no hope",
+  "not streamed, %s: a body that is not JSON fails with status 200 and no hope",
   async (name) => {
     const double = await withFault("malformed-body");
     expect(await failure(ask(realModel(name, double), "generate"))).toMatchObject({
@@ -122,7 +122,7 @@ test.each(providers)(
 );
 
 test.each(providers)(
-  "not streamed, %s: usage that is no number fails the whole call, which is billed",
+  "not streamed, %s: usage that is not a number fails the whole call, which is billed",
   async (name) => {
     const double = await withFault({ kind: "absurd-usage", form: "not-a-number" });
     expect(await failure(ask(realModel(name, double), "generate"))).toMatchObject({
@@ -243,7 +243,7 @@ test("streamed, anthropic: missing usage throws an error that cannot be classifi
 });
 
 test.each(["chat", "responses", "compatible"] as const)(
-  "%s: usage that is no number is an error part",
+  "%s: usage that is not a number is an error part",
   async (name) => {
     const double = await withFault({ kind: "absurd-usage", form: "not-a-number" });
     const heard = await ask(realModel(name, double), "stream", call);

@@ -12,7 +12,7 @@ const call = {
 
 /** Calls a tool as a run does: the input is validated first. @throws Error where it is refused or fails. */
 export async function callTool(tool: Tool, input: Json, signal: AbortSignal = call.signal): Promise<unknown> {
-  if (!("execute" in tool)) throw new TypeError(`${tool.name} is no effect`);
+  if (!("execute" in tool)) throw new TypeError(`${tool.name} is not an effect`);
   const checked = await tool.input["~standard"].validate(input);
   if (checked.issues) throw new Error(`bad input: ${checked.issues[0]?.message}`);
   return tool.execute(checked.value, { ...call, signal });

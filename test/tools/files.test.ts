@@ -77,14 +77,14 @@ test("a long file is read in parts that end between characters", async () => {
   let whole = "";
   for (let part = 0; part < 20; part++) {
     const text = String(await callTool(read, { path: "long.txt", from }));
-    const more = /\n\[\d+ more bytes: read on from (\d+)\]$/.exec(text);
+    const more = /\n\[\d+ more bytes: continue from (\d+)\]$/.exec(text);
     whole += more ? text.slice(0, more.index) : text;
     if (!more) break;
     from = Number(more[1]);
   }
   expect(whole).toBe("aé€😀".repeat(3));
-  expect(await tryTool(read, { path: "long.txt", from: 2 })).toMatch(/no UTF-8 text from byte 2/);
-  expect(await tryTool(read, { path: "long.txt", from: -1 })).toMatch(/from: an integer >= 0/);
+  expect(await tryTool(read, { path: "long.txt", from: 2 })).toMatch(/not UTF-8 text from byte 2/);
+  expect(await tryTool(read, { path: "long.txt", from: -1 })).toMatch(/from must be an integer >= 0/);
 });
 
 test("limits hold for files, texts and folders", async () => {
@@ -95,14 +95,14 @@ test("limits hold for files, texts and folders", async () => {
   expect(await tryTool(list, { path: "." })).toMatch(/more than 1 entries/);
 });
 
-test("a file that has a second name, or is no regular file, is not read", async () => {
+test("a file that has a second name, or is not a regular file, is not read", async () => {
   const { root, outside } = setUp();
   linkSync(join(outside, "canary.txt"), join(root, "hard-link"));
   execFileSync("/usr/bin/mkfifo", [join(root, "pipe")]);
   const { read, write } = files(root);
-  expect(await tryTool(read, { path: "hard-link" })).toMatch(/second name/);
-  expect(await tryTool(read, { path: "pipe" })).toMatch(/no regular file/);
-  expect(await tryTool(write, { path: "pipe", text: "x" })).toMatch(/no regular file/);
+  expect(await tryTool(read, { path: "hard-link" })).toMatch(/second hard link/);
+  expect(await tryTool(read, { path: "pipe" })).toMatch(/not a regular file/);
+  expect(await tryTool(write, { path: "pipe", text: "x" })).toMatch(/not a regular file/);
   // Writing gives the name a file of its own: the other name keeps its content.
   await callTool(write, { path: "hard-link", text: "mine" });
   expect(readFileSync(join(outside, "canary.txt"), "utf8")).toBe(secret);
@@ -180,8 +180,8 @@ test("a run reads without approval, writes with a permission, and its reads are 
   expect([read.trust, read.sensitivity, write.risk]).toEqual(["untrusted", "private", "high"]);
 });
 
-test("a root that is no folder is refused when the tools are made", () => {
+test("a root that is not a folder is refused when the tools are made", () => {
   const { root } = setUp();
-  expect(() => files(join(root, "missing"))).toThrow(/is no folder/);
-  expect(() => files(join(root, "inside/file.txt"))).toThrow(/is no folder/);
+  expect(() => files(join(root, "missing"))).toThrow(/is not a folder/);
+  expect(() => files(join(root, "inside/file.txt"))).toThrow(/is not a folder/);
 });

@@ -22,7 +22,7 @@ test("a run that ends leaves no asks: its own are removed, and asks to it at the
   expect(asks).toMatchObject([{ to: third }]);
 });
 
-test("a run that has ended is no part of a cycle of asks", () => {
+test("a run that has ended is not part of a cycle of asks", () => {
   const tree = treeOf(3);
   const [first, second, third] = [tree.child(1), tree.child(2), tree.child(3)];
   tree.ask(first, second);

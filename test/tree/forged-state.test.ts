@@ -269,7 +269,7 @@ test("a value of a name that is not known is refused, and the error tells no con
   expect(() => read("tree", "constructor", {})).toThrow(StoredValueError);
   expect(() => read("tree", "other/x", true)).toThrow("the tree's state other was changed and is not used");
   const forged = { secret: "of ann" };
-  expect(() => read("tree", "run/t~1", forged)).toThrow(/^[^:]+: has a field that is not known$/);
+  expect(() => read("tree", "run/t~1", forged)).toThrow(/^[^:]+: has an unknown field$/);
 });
 
 test("a method that meets a forged record changes and sends nothing", () => {

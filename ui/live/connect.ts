@@ -17,7 +17,7 @@ export interface LineHandlers {
 
 /** A channel has no target: only pages of this origin receive it. */
 function sendOn(channel: BroadcastChannel, message: ChannelMessage): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is no window
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is not a window
   channel.postMessage(message);
 }
 

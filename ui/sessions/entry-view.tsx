@@ -82,7 +82,7 @@ function MessageBody({ entry }: { readonly entry: EntryRecord }): ReactNode {
   ));
 }
 
-/** An entry that is no message, as one line. */
+/** An entry that is not a message, as one line. */
 function lineOf(entry: EntryRecord, replaced: number): string {
   switch (entry.type) {
     case "compaction":

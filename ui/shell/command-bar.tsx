@@ -26,7 +26,7 @@ const fixed: readonly Command[] = [
   { name: "Audit", detail: "the chain of decisions", target: "/audit" },
   { name: "Agents", detail: "tools and limits of each", target: "/agents" },
   { name: "Playground", detail: "start an agent", target: "/play" },
-  { name: "Copy link", detail: "to this place, ⌘⇧C", target: () => void copyLink() },
+  { name: "Copy link", detail: "to this page, ⌘⇧C", target: () => void copyLink() },
   { name: "Copy as command", detail: "for a terminal, ⌥C", target: () => void copyCommand() },
 ];
 
@@ -87,14 +87,14 @@ export function CommandBar({
     if (event.key === "Enter" && chosen) open(chosen);
   };
   return (
-    <Modal title="Go to, search or do" onClose={onClose} wide>
+    <Modal title="Search or run a command" onClose={onClose} wide>
       <input
         role="combobox"
-        aria-label="Go to, search or do"
+        aria-label="Search or run a command"
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={found[at] ? `${list}-${at}` : undefined}
-        placeholder="A place, something to do, an agent, or the name, id or status of a run"
+        placeholder="A page, an action, an agent, or the name, id or status of a run"
         value={text}
         onChange={({ target }) => {
           setText(target.value);

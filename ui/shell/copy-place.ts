@@ -36,7 +36,7 @@ export const copyLink = (): Promise<void> => copy(location.href, "the link");
 /** Copies the command for the place that is shown. */
 export async function copyCommand(): Promise<void> {
   const command = commandOf(location.pathname);
-  if (command === null) notify("No command shows this place");
+  if (command === null) notify("No command shows this page");
   else await copy(command, "the command");
 }
 

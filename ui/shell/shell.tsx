@@ -90,7 +90,7 @@ function TopBar({ onSearch }: { readonly onSearch: () => void }): ReactNode {
       <div className="spring" />
       <button type="button" className="find" onClick={onSearch} data-search="">
         <Icon name="search" />
-        Go to, search or do
+        Search or run a command
         <span className="kbd" aria-hidden="true">
           ⌘K
         </span>

@@ -4,7 +4,7 @@ import { InertText, LongText } from "../parts/inert-text.tsx";
 import { JsonTree } from "../parts/json-tree.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 
-/** A field of JSON; null: it is no object, or has none. */
+/** A field of JSON; null: it is not an object, or has none. */
 export function fieldOf(value: Json | undefined, name: string): Json {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
   const field: unknown = Reflect.get(value, name);

@@ -21,7 +21,7 @@ export function extension(options: Extension): Extension {
   const unknown = Object.keys(options).find((key) => !parts.has(key));
   if (unknown !== undefined)
     throw new TypeError(
-      `extension ${name} has an unknown part ${unknown}: it may have ${[...parts].join(", ")}`,
+      `extension ${name} has an unknown field ${unknown}; fields: ${[...parts].join(", ")}`,
     );
   const bad = tools?.find((given) => !isToolName(given.name));
   if (bad)
@@ -60,15 +60,15 @@ const parts: ReadonlySet<string> = new Set([
 
 const moments: ReadonlySet<string> = new Set([...interceptedMoments, ...eventTypes]);
 
-/** Checks the handlers. @throws TypeError for an unknown moment or event, or for a handler that is no function. */
+/** Checks the handlers. @throws TypeError for an unknown moment or event, or for a handler that is not a function. */
 function checkHandlers(name: string, on: Extension["on"] = {}): void {
   for (const [moment, handler] of Object.entries(on)) {
     if (!moments.has(moment))
       throw new TypeError(
-        `extension ${name} has a handler of ${JSON.stringify(moment)}: it may be ${interceptedMoments.join(", ")}, or the name of an event`,
+        `extension ${name} has a handler for ${JSON.stringify(moment)}: use one of ${interceptedMoments.join(", ")}, or an event type`,
       );
     if (handler !== undefined && typeof handler !== "function")
-      throw new TypeError(`extension ${name}: its handler of ${moment} is not a function`);
+      throw new TypeError(`extension ${name}: its handler for ${moment} is not a function`);
   }
 }
 
@@ -80,7 +80,7 @@ const freeze = <Item>(list: readonly Item[] = []): readonly Item[] => Object.fre
 export function checkSection({ name, place, timeoutMs = 0 }: PromptSection): void {
   if (!sectionPlaces.includes(place))
     throw new TypeError(
-      `section ${name} has the place ${JSON.stringify(place)}: it may be ${sectionPlaces.join(", ")}`,
+      `section ${name} has the place ${JSON.stringify(place)}: use one of ${sectionPlaces.join(", ")}`,
     );
   checkDuration("timeoutMs", timeoutMs);
 }

@@ -94,7 +94,7 @@ export class LoopDetection {
     const rounds = this.#recent.at(-2) === call ? this.#rounds() : 0;
     const toolFailures = this.#failedTools.get(tool) ?? 0;
     const toolBlocks = this.#blockedTools.get(tool) ?? 0;
-    if (rounds >= pingPong.halt) return { kind: "halt", reason: `two calls took turns ${rounds} times` };
+    if (rounds >= pingPong.halt) return { kind: "halt", reason: `two calls alternated ${rounds} times` };
     if (toolFailures + toolBlocks >= sameTool.halt) {
       const blocked = toolBlocks > 0 ? `, and was blocked ${toolBlocks} times` : "";
       return { kind: "halt", reason: `${tool} failed ${toolFailures} times${blocked}` };
@@ -107,7 +107,7 @@ export class LoopDetection {
     return { kind: "allow" };
   }
 
-  /** Counts a blocked call. It is no failure, but counts towards the halt of its tool. */
+  /** Counts a blocked call. It is not a failure, but counts towards the halt of its tool. */
   blocked(tool: string, input: Json): void {
     this.#remember(tool, input);
     this.#count(this.#blockedTools, tool, true);
@@ -130,7 +130,7 @@ export class LoopDetection {
       return { kind: "warn", reason: `${tool} has failed ${toolFailures} times` };
     if (repeats >= sameResult.warn) return { kind: "warn", reason: `the same result ${repeats} times` };
     if (rounds >= pingPong.warn)
-      return { kind: "warn", reason: `these two calls took turns ${rounds} times` };
+      return { kind: "warn", reason: `these two calls alternated ${rounds} times` };
     return { kind: "allow" };
   }
 

@@ -11,9 +11,9 @@ export function safeRegex(pattern: RegExp | string): RegExp {
   if (typeof pattern === "string") return new RegExp(pattern.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "iu");
   const { ways, characters, end } = alternatives(pattern.source, 0);
   if (end !== pattern.source.length) throw createUnsafeRegexError(pattern.source, "a bracket is not closed");
-  if (ways > mostWays) throw createUnsafeRegexError(pattern.source, `${ways} ways to match at one place`);
+  if (ways > mostWays) throw createUnsafeRegexError(pattern.source, `${ways} ways to match at one position`);
   if (characters > mostCharacters)
-    throw createUnsafeRegexError(pattern.source, `${characters} characters at one place`);
+    throw createUnsafeRegexError(pattern.source, `${characters} characters at one position`);
   return new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ""));
 }
 
@@ -60,7 +60,7 @@ function atomAt(source: string, at: number): ParsedPattern {
   const character = source[at];
   if (character === "(") {
     const head = /^\((?:\?:|\?<?[=!])?(?!\?)/u.exec(source.slice(at))?.[0];
-    if (head === undefined) throw createUnsafeRegexError(source, "it names a group, or changes flags");
+    if (head === undefined) throw createUnsafeRegexError(source, "it has a named group or changes flags");
     const inner = alternatives(source, at + head.length);
     return { ...inner, end: inner.end + 1 };
   }
@@ -70,7 +70,7 @@ function atomAt(source: string, at: number): ParsedPattern {
     return { ...one, end: at + end };
   }
   if (character !== "\\") return { ...one, end: at + 1 };
-  if (/[1-9k]/u.test(source[at + 1] ?? "")) throw createUnsafeRegexError(source, "it refers back");
+  if (/[1-9k]/u.test(source[at + 1] ?? "")) throw createUnsafeRegexError(source, "it has a backreference");
   const braced = /^\\[pPu]\{[^}]*\}/u.exec(source.slice(at))?.[0].length ?? 2;
   return { ...one, end: at + braced };
 }

@@ -69,7 +69,7 @@ export function handoff<Given = { readonly message: string }>(
 export type HandoffEntry = AgentSpec | Handoff;
 
 const message = textInput({
-  message: { description: "Everything that the next agent has to know", max: 20_000 },
+  message: { description: "Everything that the next agent needs to know", max: 20_000 },
 });
 
 const known = new WeakMap<Tool, Handoff>();

@@ -25,7 +25,7 @@ export const Pass = {
   /** Returns the input of the run that takes over. */
   toInput: ({ note, messages }: Pass): Input => ({ text: note, data: Json.of({ [key]: { messages } }) }),
   /**
-   * Returns the messages that a run takes over. Null: its input is no handoff. Only a run of the same tree can give
+   * Returns the messages that a run takes over. Null: its input is not a handoff. Only a run of the same tree can give
    * one.
    */
   fromInput: (input: readonly Envelope[]): readonly ChatMessage[] | null => {

@@ -213,7 +213,7 @@ async function landTurn(
       output: state.output ? answer.value : output,
       ...(error && { error }),
     });
-  const problem = reason ?? "the answer of the agent that took over cannot be the output";
+  const problem = reason ?? "the answer of the agent that took over does not match the output schema";
   return Ended.of({
     status: "failed",
     stopReason,

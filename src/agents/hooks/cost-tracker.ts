@@ -48,7 +48,7 @@ export class CostTracker implements HookSet {
       const { usage, costMicros } = this.#byRun.get(runId) ?? none;
       this.#log?.(
         `${agent} ${runId} ${status}: ${Usage.tokens(usage)} tokens, $${Money.usd(costMicros)}; ` +
-          `in all $${Money.usd(this.costMicros)}`,
+          `total $${Money.usd(this.costMicros)}`,
       );
     },
   };

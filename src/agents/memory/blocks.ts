@@ -67,8 +67,8 @@ function editTool(name: string, what: string, blocks: readonly NamedBlock[]): To
     description: `Edits ${what}: replaces one passage of its text. An empty old_text adds new_text at the end; an empty new_text removes the passage.`,
     input: textInput({
       block: { description: "The name of the block", max: 64, oneOf: names },
-      old_text: { description: "The passage as it is in the block now, which is there once", max },
-      new_text: { description: "The text in its place", max },
+      old_text: { description: "The passage exactly as it is in the block; it must occur once", max },
+      new_text: { description: "The new text of the passage", max },
     }),
     risk: "safe",
     origin: "memory",
@@ -120,7 +120,7 @@ async function editBlock(
   });
   if (result.outcome === "applied") return { edited: true, block: name, version: result.receipt.version };
   return refuse(
-    "another run has edited the block at the same time: this is its text now, try again",
+    "another run edited the block at the same time: try again with its current text",
     result.present?.text ?? "",
   );
 }
@@ -128,7 +128,7 @@ async function editBlock(
 function replacePassage(text: string, from: string, to: string): string | { readonly problem: string } {
   if (from === "") return text === "" ? to : `${text}\n${to}`;
   const at = text.indexOf(from);
-  if (at === -1) return { problem: "old_text is not in the block: this is its text now, try again" };
+  if (at === -1) return { problem: "old_text is not in the block: try again with its current text" };
   if (text.includes(from, at + 1))
     return { problem: "old_text is in the block more than once: give a longer passage" };
   return `${text.slice(0, at)}${to}${text.slice(at + from.length)}`;

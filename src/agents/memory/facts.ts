@@ -9,14 +9,14 @@ const maxFacts = 20;
 /** Maximum characters of an earlier message that the model is shown. */
 const maxEpisode = 2_000;
 
-const key = { description: 'What it is about, in a few words, such as "city" or "tea"', max: maxKey };
+const key = { description: 'The subject in a few words, such as "city" or "tea"', max: maxKey };
 
 /** Returns the tools that write and erase facts of the user. */
 export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
   tool({
     name: "remember",
     description:
-      "Remembers a fact about the user for later conversations. A new value for a key takes the place of the old one.",
+      "Remembers a fact about the user for later conversations. A new value for a key replaces the old one.",
     input: textInput({ key, value: { description: "The fact, in one sentence", max: maxValue } }),
     risk: "safe",
     origin: "memory",
@@ -24,14 +24,14 @@ export const factTools = (embedder: Embedder | undefined): readonly Tool[] => [
     egress: false,
     idempotent: true,
     execute: async ({ key: about, value }, { memory, idempotencyKey: id }) => {
-      if (about.trim() === "") throw new TypeError("key: a text is needed");
+      if (about.trim() === "") throw new TypeError("key must not be empty");
       await requireMemory(memory).remember({ id, key: about, value }, embedder);
       return { remembered: about };
     },
   }),
   tool({
     name: "forget",
-    description: "Erases everything that is remembered under a key, also earlier values.",
+    description: "Erases the fact of a key, including its earlier values.",
     input: textInput({ key }),
     risk: "safe",
     origin: "memory",
@@ -62,7 +62,7 @@ export function recallTool({ facts, episodes, embedder }: RecallOptions): Tool {
   return tool({
     name: "recall",
     description: `Searches ${what.filter(Boolean).join(" and ")} by ${embedder ? "words and meaning" : "words"}.`,
-    input: textInput({ query: { description: "The words to look for", max: 1_000 } }),
+    input: textInput({ query: { description: "The words to search for", max: 1_000 } }),
     risk: "safe",
     origin: "memory",
     egress: false,

@@ -35,7 +35,7 @@ export interface CacheOptions {
 
 /**
  * Creates a cache. An equal call of the same user, agent and version gets the earlier answer: nothing is reserved or
- * charged. A tool may depend on the user through `currentScope()`, which is no part of its arguments: only a layer
+ * charged. A tool may depend on the user through `currentScope()`, which is not part of its arguments: only a layer
  * whose calls do not may share its answers within the tenant. Concurrent identical calls in one process are
  * deduplicated; in two processes both are made, and the last answer is kept. Complete answers and results of safe
  * effect tools are cached. A failure, a refusal, a truncated answer, and the result of a riskier tool or of a memory

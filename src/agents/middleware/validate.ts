@@ -26,7 +26,8 @@ export function validate(schema: StandardSchemaV1, { repairs = 1 }: ValidateOpti
           await next();
           const issues = await issuesOf(schema, context.result);
           if (issues === null || !context.result) return;
-          if (made === repairs) throw new ModelError({ kind: "format", message: `wrong answer: ${issues}` });
+          if (made === repairs)
+            throw new ModelError({ kind: "format", message: `invalid answer: ${issues}` });
           const complaint = `That does not match: ${issues}. Answer again, corrected, and with nothing else.`;
           context.messages = [...context.messages, context.result.message, ChatMessage.user(complaint)];
         }

@@ -57,7 +57,7 @@ export function plannedAgent(options: PlannedAgentOptions): Agent<string> {
   if (!(Number.isSafeInteger(maxCalls) && maxCalls >= 1))
     throw new RangeError(`maxCalls must be an integer >= 1, got ${maxCalls}`);
   const unknown = quarantine?.tools.find((named) => !tools.some((tool) => tool.name === named));
-  if (unknown !== undefined) throw new TypeError(`quarantine names ${unknown}, which is no tool of ${name}`);
+  if (unknown !== undefined) throw new TypeError(`quarantine.tools: ${unknown} is not a tool of ${name}`);
   const reader = quarantine?.model && languageModel(quarantine.model);
   return {
     id: AgentId.of(name),
@@ -79,7 +79,7 @@ async function makePlan(
   { task, maxCalls }: { readonly task: string; readonly maxCalls: number },
 ): Promise<readonly Tool[]> {
   const list = tools.map((tool) => `${tool.name}: ${tool.description}`).join("\n");
-  const request = `Plan first. Answer with a JSON array of the names of the tools to call, in order, at most ${maxCalls}, and nothing else. Nothing can be called that is not in it.\n${list}`;
+  const request = `Plan first. Answer with a JSON array of the names of the tools to call, in order, at most ${maxCalls}, and nothing else. You can call only the tools in this plan.\n${list}`;
   const { message } = await ctx.llm([
     ChatMessage.system([instructions, request].filter(Boolean).join("\n\n")),
     ChatMessage.user(task),
@@ -107,7 +107,7 @@ function namesOf(tools: readonly Tool[], max: number): StandardSchemaV1<unknown,
       validate: (value) =>
         Array.isArray(value) && value.length <= max && value.every(isName)
           ? { value: value.filter(isName) }
-          : { issues: [{ message: `not a list of at most ${max} names of tools` }] },
+          : { issues: [{ message: `must be a list of at most ${max} tool names` }] },
     },
   };
 }
@@ -151,7 +151,7 @@ async function followPlan(
   }
   const { message } = await ctx.llm(messages);
   const stray = message.content.find((block): block is ToolCallBlock => block.type === "tool-call");
-  if (stray) throw new ToolRefusedError({ tool: stray.name, reason: "the plan is over" });
+  if (stray) throw new ToolRefusedError({ tool: stray.name, reason: "the plan has no further call" });
   return values?.fillText(ChatMessage.text(message)) ?? ChatMessage.text(message);
 }
 
@@ -161,7 +161,6 @@ function plannedCall({ content }: ChatMessage, { name }: Tool): ToolCallBlock | 
   const [first] = calls;
   if (!first) return null;
   const other = calls.find((call) => call.name !== name) ?? calls[1];
-  if (other)
-    throw new ToolRefusedError({ tool: other.name, reason: `the plan has one call of ${name} here` });
+  if (other) throw new ToolRefusedError({ tool: other.name, reason: `the next call of the plan is ${name}` });
   return first;
 }

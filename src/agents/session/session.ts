@@ -80,7 +80,7 @@ export class Session {
    * Appends entries, one below the other, and moves the leaf of their branch to the last of them. Existing entries stay
    * unchanged.
    *
-   * @throws NotFoundError if `after` is no entry of the main branch or of this one.
+   * @throws NotFoundError if `after` is not an entry of the main branch or of this one.
    */
   async append(drafts: readonly EntryDraft[], { branch = null, after }: EntryPosition = {}): Promise<void> {
     if (drafts.length === 0) return;

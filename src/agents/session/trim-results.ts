@@ -19,7 +19,7 @@ function trimResult(block: ToolResultBlock, characters: number): ToolResultBlock
   const text = block.content.map(toBlockText).join("");
   const attachments = block.content.filter(({ type }) => type !== "text" && type !== "data").length;
   const start = text.slice(0, characters);
-  // Half a surrogate pair is no text.
+  // Half a surrogate pair is not text.
   const kept = start.isWellFormed() ? start : start.slice(0, -1);
   const shown = [
     ...(kept ? [kept] : []),

@@ -3,10 +3,10 @@ import { isJsonObject, type Json, type SessionEntry, type StopReason } from "#ke
 /** Descriptions of the reasons that end a turn without an answer. */
 const reasons: Readonly<Record<StopReason, string | null>> = {
   answer: null,
-  "budget.tokens": "its limit of tokens was reached",
-  "budget.cost": "its limit of cost was reached",
-  "budget.turns": "its limit of model calls was reached",
-  "budget.agents": "its limit of agents was reached",
+  "budget.tokens": "its token limit was reached",
+  "budget.cost": "its cost limit was reached",
+  "budget.turns": "its limit on model calls was reached",
+  "budget.agents": "its limit on agents was reached",
   deadline: "its deadline passed",
   cancelled: "cancelled by the user",
   "parent-ended": "its parent run ended",
@@ -17,14 +17,14 @@ const reasons: Readonly<Record<StopReason, string | null>> = {
 };
 
 /**
- * Describes the end of a turn to the model of the next one, in one line. Null: the entry is no end of a turn. The entry
+ * Describes the end of a turn to the model of the next one, in one line. Null: the entry is not the end of a turn. The entry
  * is a custom one of the kind `turn-end` with the data `{ status, stopReason }`.
  */
 export function describeTurnEnd(entry: SessionEntry): string | null {
   if (entry.type !== "custom" || entry.kind !== "turn-end") return null;
   const { status, stopReason } = isJsonObject(entry.data) ? entry.data : {};
   const reason = isStopReason(stopReason) ? reasons[stopReason] : null;
-  const end = `The turn before ${status === "failed" ? "failed" : "was stopped"}`;
+  const end = `The previous turn ${status === "failed" ? "failed" : "was stopped"}`;
   return reason === null ? `${end}.` : `${end}: ${reason}.`;
 }
 

@@ -23,7 +23,7 @@ export function aiSdkTools(
   return Object.entries(tools).map(([name, given]) => {
     const { execute } = given;
     if (!execute)
-      throw new TypeError(`tool ${name} has no execute: tools that the provider runs are not taken`);
+      throw new TypeError(`tool ${name} has no execute: tools that the provider runs are not supported`);
     const run = execute as (input: unknown, options: unknown) => unknown;
     const toModelOutput = given.toModelOutput as ((options: unknown) => unknown) | undefined;
     return {

@@ -31,7 +31,7 @@ export function createObjectSchema<Value extends object>(
 ): JsonStandardSchema<Value> {
   const schema = { type: "object", properties, required, additionalProperties: false };
   return toStandardSchema(schema, (given) => {
-    const value = isJsonObject(given) ? check(given) : "an object is needed";
+    const value = isJsonObject(given) ? check(given) : "must be an object";
     return typeof value === "string" ? { issues: [{ message: value }] } : { value };
   });
 }

@@ -26,9 +26,9 @@ export function textInput<Name extends string>(
   const findProblem = (given: JsonObject, name: Name): readonly string[] => {
     const { max, oneOf } = fields[name];
     const value = given[name];
-    if (typeof value !== "string") return [`${name}: a text is needed`];
-    if (value.length > max) return [`${name}: at most ${max} characters, got ${value.length}`];
-    return oneOf && !oneOf.includes(value) ? [`${name}: one of ${oneOf.join(", ")}`] : [];
+    if (typeof value !== "string") return [`${name} must be a string`];
+    if (value.length > max) return [`${name} must have at most ${max} characters, got ${value.length}`];
+    return oneOf && !oneOf.includes(value) ? [`${name} must be one of ${oneOf.join(", ")}`] : [];
   };
   return createObjectSchema<Texts<Name>>(properties, (given) => {
     const problems = names.flatMap((name) => findProblem(given, name));

@@ -55,11 +55,7 @@ export async function settleAnswer(state: AnswerState, text: string): Promise<An
   const guarded = ctx.checkGuardrails("output", valueText(value));
   const decision = guarded && (await guarded);
   if (decision?.kind === "block")
-    return repair(
-      state,
-      "blocked",
-      `That answer was not let through: ${decision.reason}. Answer again without it.`,
-    )
+    return repair(state, "blocked", `That answer was blocked: ${decision.reason}. Answer again without it.`)
       ? null
       : stoppedBy("output", decision.reason);
   const isNoted = decision?.kind === "warn" && typeof value === "string";
@@ -68,7 +64,7 @@ export async function settleAnswer(state: AnswerState, text: string): Promise<An
 
 /** Lets a model that has repeated itself answer again: null. It may do so twice. Then the run ends. */
 export function repairRepeated(state: AnswerState, reason: string): Ended | null {
-  if (!repair(state, "repeated", `You were cut off: ${reason}. Answer again, and say everything once.`))
+  if (!repair(state, "repeated", `Your answer was stopped: ${reason}. Answer again without repetitions.`))
     return stoppedBy("loop-detection", reason);
   state.ctx.reportLoop("block", reason);
   return null;

@@ -64,7 +64,7 @@ export async function landCut(
   const answer = await partialAnswer(state, textsOf(state.messages));
   if (answer || !state.output)
     return Ended.of({ status: "landed", stopReason, output: answer?.value ?? null });
-  const message = `the ${dimension} budget cut the last answer, and no text before it can be the output`;
+  const message = `the ${dimension} budget cut off the last answer, and no earlier text matches the output schema`;
   return Ended.of({ status: "failed", stopReason, output: null, error: { code: "output", message } });
 }
 

@@ -161,7 +161,7 @@ async function react(turn: TurnState, prompt: string, { proceed, settled }: Stra
     return valueText(outcome.value);
   }
   if (outcome.kind !== "unfinished") throw new TurnEndError(outcome);
-  throw new TypeError("a turn that is led by an architecture cannot go on in a fresh execution");
+  throw new TypeError("a turn run by an architecture cannot continue in a fresh execution");
 }
 
 /** Converts an error to the end of the turn. @throws errors that end the run, or mistakes in the program. */
@@ -214,7 +214,7 @@ const isSameAnswer = (settled: Settled | Ended, text: string): settled is Settle
   settled.kind === "answer" && settled.value === text;
 
 function endRefused(text: string): Ended {
-  const message = "the answer was sent back, and the agent has no model that could answer again";
+  const message = "the answer was rejected, and the agent has no model to answer again";
   const error = new OutputError({ message, answer: text.slice(0, 2_000) }).toJSON();
   return Ended.of({ status: "failed", stopReason: "error", output: null, error });
 }

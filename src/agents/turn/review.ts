@@ -14,7 +14,7 @@ export interface ReviewOptions {
 export function checkReview({ every, task }: ReviewOptions): void {
   if (!Number.isSafeInteger(every) || every < 1)
     throw new RangeError(`review.every must be an integer >= 1, got ${every}`);
-  if (task === "") throw new TypeError("review.task must be a text, got an empty one");
+  if (task === "") throw new TypeError("review.task must not be empty");
 }
 
 /**

@@ -96,7 +96,7 @@ export function leadOrProceed(state: TurnState): Promise<TurnOutcome> {
 export async function proceed(state: TurnState): Promise<TurnOutcome> {
   const began = state.cycles;
   for (;;) {
-    // The position of an architecture in its code is no data, so it cannot be carried over.
+    // The position of an architecture in its code is not data, so it cannot be carried over.
     const mayMove = !state.lead && state.cycles > began;
     if (mayMove && state.ctx.journalLength >= state.continueAfter) return { kind: "unfinished" };
     const steering = state.inbox.steering();
@@ -290,7 +290,7 @@ const wrongs: Readonly<Record<MalformedReason, string>> = {
   "poisoned-key": "have a key __proto__",
   "duplicate-key": "have the same key twice",
   "broken-text": "have half of a surrogate pair",
-  "inexact-number": "have a number that is too large to be kept exactly: write it as a text",
+  "inexact-number": "have a number that is too large to be stored exactly: write it as a string",
 };
 
 function endHalted(state: TurnState, calls: readonly ToolCallBlock[], reason: string): Ended {

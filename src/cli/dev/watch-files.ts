@@ -20,7 +20,7 @@ export function watchFiles(folder: string, call: () => void): () => void {
       const watcher = watch(path, (_event, name) => {
         if (name === null || source.test(name) || look()) soon();
       });
-      // A folder that goes away while it is watched is no reason to end.
+      // A folder that goes away while it is watched is not a reason to end.
       watcher.on("error", () => watchers.delete(path));
       watchers.set(path, watcher);
     }

@@ -34,7 +34,7 @@ export class AnswerWriter {
     this.#isLineOpen ||= this.#out.isTTY;
   }
 
-  /** Writes a line that is no part of an answer. */
+  /** Writes a line that is not part of an answer. */
   line(text: string): void {
     this.#endLine();
     this.#out.write(`${text}\n`);

@@ -19,7 +19,7 @@ export function addMemory({ program, asking, contextOf, exit }: Commands): void 
     .description("list current facts")
     .option(...whose)
     .option("--key <key>", "only facts with this key")
-    .option("--history", "also list facts of other times")
+    .option("--history", "also list facts that are past or not yet valid")
     .action(
       async ({
         user,
@@ -36,7 +36,7 @@ export function addMemory({ program, asking, contextOf, exit }: Commands): void 
   asking(memory.command("recall <words...>"))
     .description("search facts and earlier turns")
     .option(...whose)
-    .option("--limit <number>", "how many", parseCount, 20)
+    .option("--limit <number>", "maximum number of results", parseCount, 20)
     .action(
       async (words: readonly string[], { user, limit, ...flags }: MemoryFlags & { readonly limit: number }) =>
         exit(await memories.recall(contextOf(flags), words.join(" "), { user, limit })),

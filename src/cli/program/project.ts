@@ -91,7 +91,7 @@ function addMove({ program, terminal, exit }: Pick<Commands, "program" | "termin
 }
 
 const unknownAdmin = (): CliError =>
-  new CliError("the address of Restate's admin is not known", {
+  new CliError("no address of Restate's admin is set", {
     code: "unreachable",
     exitCode: ExitCode.unreachable,
     hint: "set --admin or RESTATE_ADMIN to the address of Restate's admin",

@@ -37,7 +37,7 @@ export function addRunCommands({ program, asking, contextOf, exit }: Commands): 
     .addOption(new Option("--priority <priority>", "priority of the root").choices(Priority.all))
     .option("--id <id>", "id of the tree; the same id again is the same tree")
     .option("--user <user>", "user that the tree works for")
-    .option("--session <session>", "session (conversation) of which this is a turn")
+    .option("--session <session>", "session (conversation) that this turn continues")
     .option("--detach", "print the id and exit")
     .option("--deltas", "with --json: also print answers as they are streamed")
     .option("--cancel-on-interrupt", "Ctrl-C cancels the run instead of detaching")

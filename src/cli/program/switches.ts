@@ -17,7 +17,7 @@ export function addSwitches({ program, asking, contextOf, exit }: Commands): voi
   const withTarget = (command: Command): Command =>
     asking(command)
       .addArgument(new Argument("<kind>", "kind to switch").choices(kinds))
-      .argument("[name]", "name of the agent or tool; none for the tenant (that of the key)");
+      .argument("[name]", "name of the agent or tool; omit it for the tenant of the key");
   withTarget(program.command("disable"))
     .description("disable an agent, a tool or the tenant on all workers")
     .option("--reason <text>", "reason for callers, models and the audit")
@@ -47,7 +47,7 @@ function parseSwitchTarget(command: Command, kind: string, name: string | undefi
   if (kind !== "tenant" && name !== undefined) return { kind: kind === "agent" ? "agent" : "tool", name };
   return command.error(
     kind === "tenant"
-      ? "error: give no name for a tenant: it is the tenant of the key"
+      ? "error: omit the name of a tenant: the key determines the tenant"
       : `error: give the name of the ${kind}`,
   );
 }

@@ -91,9 +91,11 @@ class RestateWorker implements RestateEngine {
 
   define(program: EngineProgram): void {
     const taken = program.objects.find(({ type }) => this.#names.isTaken(type));
-    if (taken) throw new TypeError(`${taken.type} is not a name for objects here`);
+    if (taken) throw new TypeError(`an object must not be named ${taken.type}: the engine uses this name`);
     if (program.sealing === null)
-      throw new TypeError("a program on Restate needs sealing: state leaves the process");
+      throw new TypeError(
+        "the Restate engine needs sealing, because state leaves the process: set createRuntime({ keys }) or REEVE_KEY",
+      );
     this.#program = program;
     this.#methods = new Set(
       program.objects.flatMap(({ type, methods }) =>

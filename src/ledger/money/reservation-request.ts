@@ -14,6 +14,6 @@ export interface ReservationRequest {
   readonly unpriced: "refuse" | "allow";
   /** Whether it is a final call without tools, which may draw on the landing slice of its run. */
   readonly landing: boolean;
-  /** Set if the call is no turn of its run. It counts only in tokens and cost. */
+  /** Set if the call is not a turn of its run. It counts only in tokens and cost. */
   readonly uncounted?: true | undefined;
 }

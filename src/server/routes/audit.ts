@@ -47,7 +47,7 @@ export const auditRoutes: readonly Route[] = [
     method: "get",
     path: "/audit",
     scope: "admin",
-    summary: "Who decided what: links of the tenant's chain, newest first",
+    summary: "The decisions in the tenant's audit chain, newest first",
     query: shape.object({
       kind: shape.optional(shape.text()),
       tree: shape.optional(shape.id(TreeId.of, "a tree")),

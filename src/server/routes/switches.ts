@@ -22,7 +22,7 @@ function toSwitchTarget(principal: Principal, { kind, name }: NamedTarget): Swit
   const { tenant } = principal;
   if (kind === "tenant") {
     if (tenant === null) refuseRequest("key", "has no tenant");
-    if (name !== undefined) refuseRequest("body.name", "must be missing: the key determines the tenant");
+    if (name !== undefined) refuseRequest("body.name", "must be omitted: the key determines the tenant");
     return { tenant };
   }
   if (name === undefined) refuseRequest("body.name", `must be the name of the ${kind}`);

@@ -7,7 +7,7 @@ import { tenantAccess } from "./tenant-access.ts";
 
 /** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
-  /** `postgres://role:password@host:port/database`. The role may create tables, and is no superuser. */
+  /** `postgres://role:password@host:port/database`. The role may create tables, and is not a superuser. */
   readonly connectionString: string;
   /** Maximum number of connections, apart from the one that listens. Default: 10. */
   readonly maxConnections?: number;

@@ -97,7 +97,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 a spawning with a limit that is no limit is refused",
+    name: "3.3 a spawning with a limit that is not a limit is refused",
     async run(harness) {
       const writer = agentOf("writer", async () => null);
       const lead = agentOf("lead", async (ctx) =>

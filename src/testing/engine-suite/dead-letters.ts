@@ -96,7 +96,7 @@ export const deadLetterCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.5 a message that goes down at a second try is no dead letter",
+    name: "6.5 a message that goes down at a second try is not a dead letter",
     async run(harness) {
       const crashed = new Set<string>();
       const agent = agentOf("agent", async (ctx, inbox) => {

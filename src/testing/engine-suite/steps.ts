@@ -41,7 +41,7 @@ export const stepCases: readonly EngineCase[] = [
         for (const refusal of output.slice(3))
           assert.match(
             String(refusal),
-            /^TypeError: not a step name: ".*" .* put what varies into \{ input \}$/,
+            /^TypeError: invalid step name ".*": .* put what varies into \{ input \}$/,
           );
       });
     },

@@ -142,7 +142,7 @@ export const turnCases: readonly EngineCase[] = [
           "tool: ",
           "user: secret",
           "assistant: heard secret",
-          "user: That answer was not let through: a secret. Answer again without it.",
+          "user: That answer was blocked: a secret. Answer again without it.",
           "assistant: public",
           "user: more",
           "assistant: heard more",

@@ -71,7 +71,7 @@ export const waitCycleCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.9 an ask that is over, answered or not, is no part of a circle",
+    name: "6.9 an ask that is over, answered or not, is not part of a circle",
     async run(harness) {
       const writer = agentOf("writer", async (ctx, inbox) => {
         const first = await inbox.next();

@@ -113,7 +113,7 @@ export const blockCases: readonly StoreCase[] = [
     const { memory } = desk.store;
     const edit = (fields: object, block = name): Promise<unknown> =>
       memory.editBlock(desk.tenant, annOwns, block, blockEditOf("w1", fields));
-    await assert.rejects(edit({ text: "12345", limit: 4 }), /may have 4 characters, got 5/);
+    await assert.rejects(edit({ text: "12345", limit: 4 }), /may have at most 4 characters, got 5/);
     await assert.rejects(edit({ limit: 0 }), TypeError);
     await assert.rejects(edit({ version: -1 }), TypeError);
     await assert.rejects(edit({ id: "with space" }), TypeError);

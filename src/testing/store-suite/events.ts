@@ -65,7 +65,7 @@ export const eventCases: readonly StoreCase[] = [
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 1 }), [event]);
   }),
 
-  storeCase("appending nothing is no error, and an unknown tree is empty", async ({ store, tenant }) => {
+  storeCase("appending nothing is not an error, and an unknown tree is empty", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, []);
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), []);
   }),

@@ -42,7 +42,7 @@ export function files(root: string, options: FilesOptions = {}): FileTools {
     const problem = catchMessage(() => parse(path));
     if (problem !== null) return problem;
     return parse(path).length === 0 || path.endsWith("/")
-      ? `path ${JSON.stringify(path)} names no file`
+      ? `path ${JSON.stringify(path)} is not the path of a file`
       : null;
   };
   return {
@@ -106,7 +106,7 @@ function withPath<Rest extends object>(
   find: FindPathProblem,
   rest: Rest,
 ): (Rest & { readonly path: string }) | string {
-  return typeof path === "string" ? (find(path) ?? { path, ...rest }) : "path: a text is needed";
+  return typeof path === "string" ? (find(path) ?? { path, ...rest }) : "path must be a string";
 }
 
 interface ListInput {
@@ -127,12 +127,12 @@ interface WriteInput {
 
 const writeInput = (find: FindPathProblem, maxBytes: number) =>
   objectInput<WriteInput>({
-    properties: { path: pathSchema, text: { type: "string", description: "The whole text" } },
+    properties: { path: pathSchema, text: { type: "string", description: "The whole text of the file" } },
     required: ["path", "text"],
     check: ({ path, text }) => {
-      if (typeof text !== "string") return "text: a text is needed";
+      if (typeof text !== "string") return "text must be a string";
       const bytes = Buffer.byteLength(text);
-      if (bytes > maxBytes) return `the text has ${bytes} bytes; at most ${maxBytes} are written`;
+      if (bytes > maxBytes) return `the text has ${bytes} bytes; at most ${maxBytes} are allowed`;
       return withPath(path, find, { text });
     },
   });
@@ -151,7 +151,7 @@ const readInput = (find: FindPathProblem) =>
     required: ["path"],
     check: ({ path, from = 0 }) => {
       if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 0)
-        return "from: an integer >= 0 is needed";
+        return "from must be an integer >= 0";
       return withPath(path, find, { from });
     },
   });
@@ -168,9 +168,9 @@ function toFileText(
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(whole);
   } catch (cause) {
-    throw new Error(`${path} is no UTF-8 text from byte ${from}`, { cause });
+    throw new Error(`${path} is not UTF-8 text from byte ${from}`, { cause });
   }
-  return next < size ? `${text}\n[${size - next} more bytes: read on from ${next}]` : text;
+  return next < size ? `${text}\n[${size - next} more bytes: continue from ${next}]` : text;
 }
 
 /** Returns the number of bytes at the end that begin a character and do not end it. */

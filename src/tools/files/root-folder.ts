@@ -47,7 +47,7 @@ export class RootFolder {
         "files() needs Linux with /proc: other systems have no race-free way to open a path",
       );
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-      throw new TypeError(`root ${JSON.stringify(path)} is no folder: create it, or give another path`);
+      throw new TypeError(`root ${JSON.stringify(path)} is not a folder: create it, or give another path`);
     this.#path = realpathSync(resolve(path));
   }
 
@@ -58,9 +58,9 @@ export class RootFolder {
       try {
         await this.#expectInside(file, names);
         const found = await file.stat();
-        if (!found.isFile()) throw new Error(`${showPath(names)} is no regular file`);
+        if (!found.isFile()) throw new Error(`${showPath(names)} is not a regular file`);
         if (found.nlink > 1)
-          throw new Error(`${showPath(names)} has a second name, which may be outside the root`);
+          throw new Error(`${showPath(names)} has a second hard link, which may be outside the root`);
         const bytes = new Uint8Array(Math.max(0, Math.min(found.size - from, maxBytes)));
         const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
         return { bytes: bytes.subarray(0, bytesRead), size: found.size };
@@ -92,7 +92,7 @@ export class RootFolder {
     await this.#inFolder(names.slice(0, -1), { create: true }, async (folder) => {
       const name = names.at(-1) ?? "";
       const known = await lstat(toDescriptorPath(folder, name)).catch(nullIfMissing);
-      if (known && !known.isFile()) throw new Error(`${showPath(names)} is no regular file`);
+      if (known && !known.isFile()) throw new Error(`${showPath(names)} is not a regular file`);
       const temporary = toDescriptorPath(folder, `.${randomUUID()}.tmp`);
       const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, defaultMode);
       try {
@@ -151,7 +151,7 @@ function describeProblem(error: unknown, flags: number): string {
   const code = codeOf(error);
   if (code === "ENOENT") return "does not exist";
   if (code === "ENOTDIR" || (code === "ELOOP" && flags & O_DIRECTORY))
-    return "is no folder: links are not followed";
+    return "is not a folder: links are not followed";
   if (code === "ELOOP") return "is a link, and links are not followed";
   return `cannot be opened: ${code ?? "unknown error"}`;
 }

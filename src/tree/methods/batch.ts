@@ -27,7 +27,7 @@ import { treeKeys } from "../state/tree-record.ts";
  * 1. The calls are made in order, and each sees the writes of those before it.
  * 2. Each is all or nothing, as if it had come alone. A call that throws changes nothing, and the next calls proceed.
  * 3. Values that the calls read are fetched in one round trip, as far as their arguments name them.
- * 4. A RetryableError is no answer: then none of the calls is made, and the engine repeats the batch.
+ * 4. A RetryableError is not an answer: then none of the calls is made, and the engine repeats the batch.
  */
 
 /** The name of the method that makes several calls. */

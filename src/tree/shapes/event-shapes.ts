@@ -160,6 +160,6 @@ export const event: Shape<NumberedEvent> = {
   find: (value) => {
     const type: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "type") : null;
     const find = typeof type === "string" ? looks.get(type) : undefined;
-    return find ? find(value) : ".type is no known word";
+    return find ? find(value) : ".type is not a known event type";
   },
 };

@@ -46,7 +46,7 @@ export const messageId = text<MessageId>();
 export const stepId = text<StepId>();
 export const topicId = text<TopicId>();
 export const treeId = text<TreeId>();
-export const runId = Shape.textLike<RunId>("run id", RunId.is);
+export const runId = Shape.textLike<RunId>("a run id", RunId.is);
 export const runIds = list(runId);
 export const texts = list(text());
 export const numberOrNull = orNull(number);
@@ -54,7 +54,7 @@ export const numberOrNull = orNull(number);
 export const priority: Shape<Priority> = oneOf("background", "low", "normal", "high", "critical");
 export const retention: Shape<HistoryRetention> = oneOf("none", "run", "permanent");
 export const endStatus: Shape<EndStatus> = oneOf("completed", "landed", "failed", "cancelled");
-export const stopReason = Shape.textLike<StopReason>("stop reason", (value) =>
+export const stopReason = Shape.textLike<StopReason>("a stop reason", (value) =>
   StopReason.all.some((known) => known === value),
 );
 export const dimension = oneOf("tokens", "cost", "turns", "agents");

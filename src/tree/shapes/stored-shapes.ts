@@ -152,5 +152,5 @@ export function findStoredProblem(type: string, name: string, value: unknown): s
   const kinds = byType[type] ?? {};
   const [kind = ""] = name.split("/", 1);
   const shape = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-  return shape ? shape(name).find(value) : " has a name that is not known";
+  return shape ? shape(name).find(value) : " has an unknown name";
 }

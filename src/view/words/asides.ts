@@ -44,7 +44,7 @@ export const denials: Readonly<Record<DenialReason, string>> = {
   exceeded: "a provider reported more than was reserved, and the limit is exceeded",
   "wait-timed-out": "other calls held the budget until the wait timed out",
   spawned: "the tree has reached its total number of agents",
-  full: "every slot is taken, and the spawn was told not to wait",
+  full: "every slot is taken, and the spawn does not wait",
   "no-lower-priority": "no live run has a lower priority",
   "preemption-off": "preemption is off in this tree",
   "would-deadlock": "the run to preempt waits for it",

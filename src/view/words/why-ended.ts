@@ -14,7 +14,7 @@ export function whyEnded(known: RunFacts, end: AgentEnd): Why {
   const { run, result } = known;
   const answer = `${run.agent} ${statusWord(end)}: ${reason(known, end)}.`;
   const inDoubt = run.inDoubtMicros > 0 ? `, ${exactUsd(run.inDoubtMicros)} of it in doubt` : "";
-  const bill = `It took ${duration(end.durationMs)}, ${formatCounted(run.own.calls, "call")} of its own and ${exactUsd(run.costMicros)} with its children${inDoubt}.`;
+  const bill = `It took ${duration(end.durationMs)}, made ${formatCounted(run.own.calls, "model call")} and cost ${exactUsd(run.costMicros)} with its children${inDoubt}.`;
   const details = [bill, ...explainLanding(run, end), ...words(end.error, answer), ...asides(run)];
   if (run.lostCalls > 0) details.push(lostText(run.lostCalls));
   if (result?.erased)

@@ -153,9 +153,13 @@ test("an extension is frozen, and later changes of its options do not reach it",
 test.each<readonly [string, object, RegExp]>([
   ["an empty name", { name: "" }, /needs a name/],
   ["a name with a slash", { name: "a/b" }, /needs a name .* got "a\/b"/],
-  ["an unknown part", { name: "a", off: {} }, /unknown part off: it may have name, tools/],
-  ["an unknown handler", { name: "a", on: { inputs: () => "x" } }, /handler of "inputs": it may be input/],
-  ["a handler that is no function", { name: "a", on: { input: "x" } }, /handler of input is not a function/],
+  ["an unknown part", { name: "a", off: {} }, /unknown field off; fields: name, tools/],
+  ["an unknown handler", { name: "a", on: { inputs: () => "x" } }, /handler for "inputs": use one of input/],
+  [
+    "a handler that is not a function",
+    { name: "a", on: { input: "x" } },
+    /handler for input is not a function/,
+  ],
   [
     "a tool that no provider accepts",
     { name: "a", tools: [{ ...toolFor("ab", "x"), name: "a b" }] },
@@ -164,7 +168,7 @@ test.each<readonly [string, object, RegExp]>([
   [
     "an unknown place",
     { name: "a", sections: [{ name: "s", place: "top" }] },
-    /place "top": it may be identity/,
+    /place "top": use one of identity/,
   ],
   [
     "a timeout below zero",

@@ -144,7 +144,7 @@ test("an embedder without a place for its vectors is a failed call that names th
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain("createRuntime({ vectors })");
 });
 
-test("middleware may call an embedder: it is charged with its step, and is no turn", async () => {
+test("middleware may call an embedder: it is charged with its step, and is not a turn", async () => {
   const found: (readonly number[])[] = [];
   const priced: Embedder = { ...one, price: { input: 1_000_000, output: 0 } };
   const model = scriptedModel([say("Done.")]);

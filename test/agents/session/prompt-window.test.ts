@@ -26,7 +26,7 @@ test("a window is the path, oldest first; it has only messages", async () => {
   expect(await shortWindowOf(drafts)).toEqual(["a", "b"]);
 });
 
-test("the system prompt is no part of a window", async () => {
+test("the system prompt is not part of a window", async () => {
   const system = entry("s", { role: "system", content: [ContentBlock.text("be kind")] });
   expect(await shortWindowOf([system, user("a")])).toEqual(["a"]);
 });
@@ -216,15 +216,15 @@ test("reading ends at a compaction, without any limit", async () => {
 });
 
 test.each([
-  ["cancelled", "cancelled", "The turn before was stopped: cancelled by the user."],
-  ["cancelled", "deadline", "The turn before was stopped: its deadline passed."],
-  ["cancelled", "parent-ended", "The turn before was stopped: its parent run ended."],
-  ["failed", "error", "The turn before failed: an error ended it."],
-  ["failed", "budget.cost", "The turn before failed: its limit of cost was reached."],
-  ["failed", "guardrail", "The turn before failed: a guardrail stopped it."],
-  ["cancelled", "of its own accord", "The turn before was stopped."],
-  ["cancelled", "toString", "The turn before was stopped."],
-  ["failed", "answer", "The turn before failed."],
+  ["cancelled", "cancelled", "The previous turn was stopped: cancelled by the user."],
+  ["cancelled", "deadline", "The previous turn was stopped: its deadline passed."],
+  ["cancelled", "parent-ended", "The previous turn was stopped: its parent run ended."],
+  ["failed", "error", "The previous turn failed: an error ended it."],
+  ["failed", "budget.cost", "The previous turn failed: its cost limit was reached."],
+  ["failed", "guardrail", "The previous turn failed: a guardrail stopped it."],
+  ["cancelled", "of its own accord", "The previous turn was stopped."],
+  ["cancelled", "toString", "The previous turn was stopped."],
+  ["failed", "answer", "The previous turn failed."],
 ])("the end of a turn is shown: %s, %s", async (status, stopReason, text) => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: { status, stopReason } } as const;
   const drafts = [user("a"), calling("b", "1"), end, user("c")];
@@ -233,7 +233,7 @@ test.each([
 
 test("the end of a turn without text is shown, too", async () => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: null } as const;
-  expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The turn before was stopped."]);
+  expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The previous turn was stopped."]);
 });
 
 const stated = (name: string, tokens: number): EntryDraft => ({ ...user(name), tokens });

@@ -203,7 +203,7 @@ test.each([
   line("a", null, { parentId: 7 }),
   line("a", null, { branch: "not a run" }),
   line("a", null).replace("null", "1e999"),
-])("%s is no entry", async (text) => {
+])("%s is not an entry", async (text) => {
   const { report } = await imported(file(line("z", null), text));
   expect(report).toMatchObject({ imported: 1, skipped: 1 });
 });

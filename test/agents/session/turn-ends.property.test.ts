@@ -215,7 +215,7 @@ test.each([true, false])("repairs are part of the turn, in order (replayed: %s)"
     'assistant: {"n":2} ?2.0',
     "tool: !2.0",
     'assistant: {"n":-1}',
-    "user: That answer was not let through: below zero. Answer again without it.",
+    "user: That answer was blocked: below zero. Answer again without it.",
     'assistant: {"n":4}',
   ]);
 });

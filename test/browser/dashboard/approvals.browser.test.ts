@@ -155,7 +155,7 @@ test("one polite region announces requests and ends, and nothing of the stream",
   await site.runtime.start(lead, "Prepare it", { id: "report", budget: { maxCostUsd: 1 } });
   await expect.poll(() => region.innerText()).toBe("writer: waiting for approval of send_email");
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Go to, search or do" }).fill("report");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("report");
   await page.keyboard.press("Enter");
   await page.getByRole("treegrid").waitFor();
   expect(await page.locator('[role="status"], [aria-live]').count()).toBe(1);
@@ -211,13 +211,13 @@ test("the bar goes to every screen, and a place is copied as a link and as a com
     ["report third", "/runs/third"],
   ] as const) {
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Go to, search or do" }).fill(words);
+    await page.getByRole("combobox", { name: "Search or run a command" }).fill(words);
     await expect.poll(() => page.getByRole("option").count()).toBe(1);
     await page.keyboard.press("Enter");
     await expect.poll(() => page.url()).toBe(`${site.origin}/ui${end}`);
   }
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Go to, search or do" }).fill("copy as");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("copy as");
   await page.keyboard.press("Enter");
   await expect.poll(copied).toBe("reeve why third");
   await expectAccessible(page);

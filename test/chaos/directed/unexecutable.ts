@@ -173,6 +173,6 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Their names and prices: their code runs elsewhere. */
 const agents = agentsOf({
-  model: (id) => ({ id, price, generate: () => Promise.reject(new Error("this is no worker")) }),
+  model: (id) => ({ id, price, generate: () => Promise.reject(new Error("this is not a worker")) }),
   sink: "",
 });

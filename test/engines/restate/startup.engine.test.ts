@@ -47,7 +47,7 @@ test.each([
 ])("a server of version %s", async (version, remedy) => {
   expect(await failure({ admin: await stranger(JSON.stringify({ version })) })).toEqual([
     "server-version",
-    `this needs Restate 1.7 or a later 1.x, and the server is ${version}, ${remedy}`,
+    `Reeve needs Restate 1.7 or a later 1.x, and the server is ${version}, ${remedy}`,
   ]);
 });
 

@@ -72,7 +72,7 @@ test.for<[string, (other: Model) => Agent]>([
   expect(() => new Runtime({ agents, engine: local() })).toThrow(/two prices for model hosted\/llama/);
 });
 
-test("one price that only one caller knows with its cache writes is no conflict", async () => {
+test("one price that only one caller knows with its cache writes is not a conflict", async () => {
   const lead = named("lead", answering(dollars));
   const other = named("other", answering({ ...dollars, cacheWrite: 9 }));
   await using runtime = new Runtime({ agents: [lead, other], engine: local() });

@@ -130,7 +130,7 @@ export class Ingress {
 
   #node(): URL {
     const url = this.#urls[this.#silences % this.#urls.length];
-    if (!url) throw new TypeError("no address of a Restate ingress");
+    if (!url) throw new TypeError("the Restate engine needs the address of an ingress");
     return url;
   }
 
@@ -166,7 +166,7 @@ const notFound = 404;
 
 function httpUrl(address: string): URL {
   const url = new URL(address);
-  if (url.protocol !== "http:") throw new TypeError(`not an http address: ${address}`);
+  if (url.protocol !== "http:") throw new TypeError(`ingress must be an http(s) address, got ${address}`);
   return url;
 }
 

@@ -155,5 +155,5 @@ export class StepLease {
 }
 
 function createAbandonedError(): Error {
-  return new Error("the execution of this step is gone");
+  return new Error("the execution of this step has ended");
 }

@@ -344,7 +344,7 @@ class CallAttempt implements ObjectContext {
 
   launch(run: RunLaunch): string {
     this.#change();
-    if (run.tree.key !== this.key) throw new TypeError("a tree launches its own runs only");
+    if (run.tree.key !== this.key) throw new TypeError("a tree can launch only its own runs");
     const place = this.#asks++;
     const name = this.#call.launched(place);
     if (name !== null) return Json.as(name);

@@ -20,7 +20,9 @@ export function buildOf(
 ): Build {
   const { namespace, settings, build } = options;
   if (build !== undefined && !/^[\w.-]+$/.test(build))
-    throw new TypeError(`build ${build}: only letters, digits, dots, dashes and underscores`);
+    throw new TypeError(
+      `invalid build ${JSON.stringify(build)}: use letters, digits, dots, dashes and underscores`,
+    );
   const objects = program.objects.map(({ type, methods, queries }) => [
     type,
     Object.keys(methods),

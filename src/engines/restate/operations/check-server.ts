@@ -85,6 +85,6 @@ function checkVersion(version: string): void {
   const age = major > supported.major ? "too new: install a newer reeve" : "too old: install a newer one";
   throw new StartupError(
     "server-version",
-    `this needs Restate ${supported.major}.${supported.minor} or a later ${supported.major}.x, and the server is ${version}, ${age}`,
+    `Reeve needs Restate ${supported.major}.${supported.minor} or a later ${supported.major}.x, and the server is ${version}, ${age}`,
   );
 }
