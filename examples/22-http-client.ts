@@ -14,7 +14,7 @@ const reviewer = agent({
 });
 
 const expiresAt = Date.now() + 3_600_000;
-const { key, record } = createApiKey({ tenant: "acme", scopes: ["read", "run"], expiresAt });
+const { key, record } = createApiKey({ tenant: "acme", scopes: ["read", "run", "content"], expiresAt });
 await using runtime = createRuntime({ agents: [reviewer], store: memoryStore() });
 await using server = await listen({ runtime, port: 0, auth: apiKeys([record]) });
 

@@ -6,7 +6,7 @@ import {
   type Page,
   type PageRequest,
   type RunId,
-  type RunResult,
+  type SentResult,
   type RunStatus,
   type TreeId,
 } from "#kernel";
@@ -52,12 +52,12 @@ export class ClientRun<Output = Json> {
   }
 
   /** Returns the result. Null while the run is live. */
-  async resultNow(): Promise<RunResult<Output> | null> {
+  async resultNow(): Promise<SentResult<Output> | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(this.id)}/result`));
   }
 
   /** Waits for the end of the tree, then returns the result of the run. */
-  async result(options: Omit<EventOptions, "after"> = {}): Promise<RunResult<Output>> {
+  async result(options: Omit<EventOptions, "after"> = {}): Promise<SentResult<Output>> {
     let after = 0;
     for (;;) {
       const result = await this.resultNow();

@@ -36,7 +36,11 @@ export class ClientSchedules {
     return Json.as(await this.#http.put(toSchedulePath(id), settings));
   }
 
-  async get(id: string, query: ScheduleUser = {}): Promise<ScheduleDetails> {
+  /** Reads a schedule. Keys without the scope `content` receive no input. */
+  async get(
+    id: string,
+    query: ScheduleUser = {},
+  ): Promise<ScheduleView & Partial<Pick<ScheduleDetails, "input">>> {
     return Json.as(await this.#http.get(`${toSchedulePath(id)}${search(query)}`));
   }
 

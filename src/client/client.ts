@@ -1,4 +1,4 @@
-import { Json, type ApprovalDecision, type ApprovalRecord, type Page, type RunRecord } from "#kernel";
+import { Json, type ApprovalDecision, type SentApproval, type Page, type RunRecord } from "#kernel";
 import { ClientMemory } from "./client-memory.ts";
 import { ClientRun, type StartedRun } from "./client-run.ts";
 import { ClientSchedules } from "./client-schedules.ts";
@@ -69,7 +69,7 @@ export class Client {
   }
 
   /** Lists approval questions. */
-  approvals(query: Readonly<Record<string, string>> = {}): Promise<Page<ApprovalRecord>> {
+  approvals(query: Readonly<Record<string, string>> = {}): Promise<Page<SentApproval>> {
     return this.#http.list(`/approvals?${new URLSearchParams(query).toString()}`);
   }
 

@@ -13,6 +13,7 @@ export { ClientSchedules, type ScheduleSettings, type ScheduleUser } from "./cli
 export { ClientSessions, type SessionQuery, type SessionSettings } from "./client-sessions.ts";
 export { ClientSwitches, type ClientSwitchTarget } from "./client-switches.ts";
 export { Http, type HttpOptions, type StreamOptions } from "./http.ts";
+export type { SentApproval, SentResult } from "#kernel";
 export { SentInput } from "./sent-input.ts";
 export type { SentEvent } from "./server-sent-events.ts";
 export type { CompactionSettings, StartSettings, TurnSettings } from "./start-settings.ts";

@@ -94,6 +94,12 @@ export interface ApprovalRecord extends ApprovalRequest {
   readonly decision: ApprovalDecision | null;
 }
 
+/** An approval as a server sends it. */
+export interface SentApproval extends ApprovalRecord {
+  /** Set if the caller may not read content: the arguments are null, and the decision has no reason. */
+  readonly withheld?: true | undefined;
+}
+
 /**
  * Code that decides instead of a person. The call is denied if it throws, times out after a minute, or returns no
  * decision.

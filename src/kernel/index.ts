@@ -6,6 +6,7 @@ export {
   ApprovalAnswer,
   type ApprovalDecision,
   type ApprovalRecord,
+  type SentApproval,
   ApprovalRefusedError,
   type ApprovalRequest,
   type Approver,
@@ -173,6 +174,7 @@ export {
   type CancelReceipt,
   type EndStatus,
   type RunResult,
+  type SentResult,
   RunStatus,
   StopReason,
 } from "./run-status.ts";

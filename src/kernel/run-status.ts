@@ -86,6 +86,12 @@ export interface RunResult<Output = Json> {
   readonly erased?: true | undefined;
 }
 
+/** A result as a server sends it. */
+export interface SentResult<Output = Json> extends RunResult<Output> {
+  /** Set if the caller may not read content: the output is null, and the error has only its code. */
+  readonly withheld?: true | undefined;
+}
+
 /** The effect of a cancel. */
 export interface CancelReceipt {
   readonly reason: string;

@@ -38,7 +38,7 @@ export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["ad
 /** Whether a caller may read the errors of the program's code, which can hold content. `admin` may not. */
 export const mayReadContent = ({ scopes }: Principal): boolean => scopes.includes("content");
 
-/** Whether a caller may read conversations: with the scope `content`, or those of its own user. */
+/** Whether a caller may read conversations, memory, answers and inputs: with the scope `content`, or those of its own user. */
 export const mayReadEntries = (principal: Principal): boolean =>
   principal.user !== undefined || mayDo(principal, "content");
 

@@ -23,8 +23,10 @@ const newNotes = () =>
     ],
   });
 
-const keyOf = (user: string | null) =>
-  createApiKey({ tenant: null, user, scopes: ["read", "run"], expiresAt: Date.now() + 1_000_000 });
+const keyOf = (user: string | null) => {
+  const scopes = ["read", "run", ...(user === null ? ["content" as const] : [])] as const;
+  return createApiKey({ tenant: null, user, scopes, expiresAt: Date.now() + 1_000_000 });
+};
 
 /** A town in which an agent has remembered something of Ada. */
 async function open(options: Parameters<typeof Town.open>[0] = {}): Promise<Town> {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { agent, AgentId, createRuntime, tool, type Agent, type OutputOf, type RunResult } from "reeve";
-import { ClientError, createClient, type StartSettings } from "reeve/client";
+import { agent, AgentId, createRuntime, tool, type Agent, type OutputOf } from "reeve";
+import { ClientError, createClient, type SentResult, type StartSettings } from "reeve/client";
 import { apiKeys, createApiKey, listen, type Scope } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
@@ -65,7 +65,7 @@ test("a tree is started, watched and read with its type", async () => {
   expect(types.at(0)).toBe("run.start");
   expect(types.at(-1)).toBe("run.end");
   const result = await run.result();
-  expectTypeOf(result).toEqualTypeOf<RunResult<{ score: number }>>();
+  expectTypeOf(result).toEqualTypeOf<SentResult<{ score: number }>>();
   expect(result.output?.score).toBe(3);
   expect(await t.client.run("r1").status()).toBe("completed");
   expect((await t.client.runs({ user: "ada" })).items).toHaveLength(1);

@@ -16,7 +16,7 @@ const openSite = async (...options: Parameters<typeof TestServer.open>): Promise
 
 const watch = (site: TestServer, path: string, last?: string): Promise<Subscription> =>
   Subscription.to(site.url + path, {
-    key: site.keys.acme.read,
+    key: site.keys.acme.content,
     ...(last !== undefined && { headers: { "last-event-id": last } }),
   });
 
@@ -62,7 +62,7 @@ test("a stream begins after the number it is asked for, and says when the tree i
   const rest = await (await watch(site, "/runs/counting/events?after=1", "4")).over();
   expect(numbered(rest)[0]?.id).toBe("5");
   const wrong = await ask(`${site.url}/runs/counting/events`, "GET", {
-    key: site.keys.acme.read,
+    key: site.keys.acme.content,
     headers: { "last-event-id": "x" },
   });
   expect([wrong.status, codeOf(wrong)]).toEqual([400, "invalid-request"]);
@@ -116,7 +116,7 @@ test("a subscriber that does not read is cut and loses its place, one that reads
   const deaf = connect({ host: hostname, port: Number(port) });
   await once(deaf, "connect");
   deaf.write(
-    `GET /runs/noise/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${site.keys.acme.read}\r\n\r\n`,
+    `GET /runs/noise/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${site.keys.acme.content}\r\n\r\n`,
   );
   await once(deaf, "readable");
   const refused = await site.get("/runs/noise/events");
@@ -168,7 +168,7 @@ test("a silent stream shows that it lives", async () => {
   const clock = manualClock(1_000);
   const site = await openSite({ clock });
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
-  const stream = await request(`${site.url}/runs/silence/events`, "GET", { key: site.keys.acme.read });
+  const stream = await request(`${site.url}/runs/silence/events`, "GET", { key: site.keys.acme.content });
   let text = "";
   stream.on("data", (part) => (text += String(part)));
   await expect.poll(() => text).toContain('"run.start"');
@@ -181,7 +181,7 @@ test("concurrent fetches get at most the available places; a finished stream ret
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const statuses = async (): Promise<readonly number[]> => {
     const stop = new AbortController();
-    const headers = { authorization: `Bearer ${site.keys.acme.read}` };
+    const headers = { authorization: `Bearer ${site.keys.acme.content}` };
     const replies = await Promise.all(
       Array.from({ length: 30 }, () =>
         fetch(`${site.url}/runs/silence/events`, { headers, signal: stop.signal }),
@@ -196,7 +196,7 @@ test("concurrent fetches get at most the available places; a finished stream ret
   // In sequence: each has ended before the next begins.
   for (let n = 0; n < 30; n += 1)
     await expect
-      .poll(async () => (await site.get("/runs/silence/events", { key: site.keys.acme.read })).status)
+      .poll(async () => (await site.get("/runs/silence/events", { key: site.keys.acme.content })).status)
       .toBe(200);
 });
 
@@ -204,10 +204,10 @@ test("a client that leaves returns its place, even while no event arrives", asyn
   const site = await openSite({ limits: { subscribersPerKey: 1 } });
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const first = await watch(site, "/runs/silence/events");
-  const second = await site.get("/runs/silence/events", { key: site.keys.acme.read });
+  const second = await site.get("/runs/silence/events", { key: site.keys.acme.content });
   expect([second.status, codeOf(second)]).toEqual([429, "too-many-requests"]);
   await first.drop();
   const status = async (): Promise<number> =>
-    (await site.get("/runs/silence/events", { key: site.keys.acme.read })).status;
+    (await site.get("/runs/silence/events", { key: site.keys.acme.content })).status;
   await expect.poll(status).toBe(200);
 });

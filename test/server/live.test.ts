@@ -14,7 +14,7 @@ interface Live {
 
 async function openLive(site: TestServer, query = "", lastEventId?: string): Promise<Live> {
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-  const stream = await Subscription.to(`${site.url}/live${query}`, { key: site.keys.acme.read, headers });
+  const stream = await Subscription.to(`${site.url}/live${query}`, { key: site.keys.acme.content, headers });
   const [opened] = await stream.until(has("opened"));
   return { stream, id: dataOf<{ id: string }>(opened).id };
 }
@@ -82,7 +82,7 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   const reply = await site.post(
     `/live/${id}`,
     { trees: [{ tree: "first" }, { tree: "second", after: 0 }] },
-    { key: site.keys.acme.read },
+    { key: site.keys.acme.content },
   );
   expect(reply.status).toBe(200);
   const { views } = Json.as<{ views: TreeSnapshot[] }>(reply.json);
@@ -131,7 +131,7 @@ test("a tree that is not watched any more tells nothing, and one that is watched
   await start(site, "left");
   const { stream, id } = await openLive(site, "?trees=kept,left");
   await stream.until((messages) => ["kept", "left"].every((tree) => numbersOf(messages, tree).length > 0));
-  const key = site.keys.acme.read;
+  const key = site.keys.acme.content;
   const told = numbersOf(stream.messages, "left").length;
   await site.post(`/live/${id}`, { trees: [{ tree: "kept", after: 0 }] }, { key });
   await count(site, "left", 3);
@@ -191,7 +191,7 @@ test("too many streams of a key, too many trees of a stream and wrong cursors ar
   const site = closing(await TestServer.open({ agents: [counter], limits }));
   const { stream, id } = await openLive(site);
   const { stream: second } = await openLive(site);
-  const key = site.keys.acme.read;
+  const key = site.keys.acme.content;
   const third = await site.get("/live", { key });
   expect([third.status, codeOf(third)]).toEqual([429, "too-many-requests"]);
   await second.drop();

@@ -50,7 +50,7 @@ const limits = { budget: { maxTokens: 1_000 }, maxAgents: 3, priority: "low" } a
 
 test("a schedule is set, read, listed, paused and removed by a client", async () => {
   await using at = await stage();
-  const key = await at.newKey(["run", "read"]);
+  const key = await at.newKey(["run", "read", "content"]);
   const { schedules } = createClient({ url: at.site.url, key });
   const settings = { agent: "patient", input: "go", cron: "30 9 * * 1-5", timeZone: "Europe/Berlin" };
   const set = await schedules.set("news", { ...settings, budget: { maxTokens: 5 } });

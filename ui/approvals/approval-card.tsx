@@ -86,7 +86,7 @@ export function ApprovalCard(props: CardProps): ReactNode {
         <Heading record={record} />
         <DecisionLine record={record} />
         <Reason record={record} />
-        {isCall ? (
+        {isCall || record.withheld ? (
           <ArgumentTable record={record} fields={fields} folds={folds} />
         ) : (
           <AnswerForm

@@ -62,6 +62,15 @@ export function ArgumentTable({
   /** Default: nothing is folded. */
   readonly folds?: ReturnType<typeof useFolds>;
 }): ReactNode {
+  if (record.withheld)
+    return (
+      <div className="args">
+        <header>
+          <b>[content: needs the scope content]</b>
+          <span className="muted">Your key shows that a call waits, not its arguments.</span>
+        </header>
+      </div>
+    );
   if (record.arguments === null)
     return (
       <div className="args">

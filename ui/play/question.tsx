@@ -51,7 +51,7 @@ export function Question({
           <InertText text={record.why} />
         </p>
       )}
-      {isCall ? (
+      {isCall || record.withheld ? (
         <ArgumentTable record={record} />
       ) : (
         <AnswerForm

@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useEffect, useRef } from "react";
 import { activityText, type AgentView, allAgents, reasonText } from "#view";
 import { useApprovals, useResult } from "../api/queries.ts";
-import type { ApprovalRecord, Json } from "../api/records.ts";
+import type { ApprovalRecord, RunResult } from "../api/records.ts";
 import type { FeedState } from "../live/tree-feed.ts";
 import { dollars, span } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
@@ -74,7 +74,7 @@ function TurnView({
   const { data: result } = useResult(turn.tree, hasEnded);
   const asked = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === turn.tree);
   const said = root === null ? "" : (ready?.speech.get(root.runId) ?? "");
-  const answer = result ? outputText(result.output) : said;
+  const answer = result ? answerText(result) : said;
   return (
     <>
       <div className="u">
@@ -125,8 +125,10 @@ function questionsOf(asked: readonly ApprovalRecord[], child: AgentView): readon
   return asked.filter(({ runId }) => runs.has(runId));
 }
 
-const outputText = (output: Json): string =>
-  output === null ? "" : typeof output === "string" ? output : JSON.stringify(output, null, 2);
+function answerText({ output, withheld }: RunResult): string {
+  if (withheld) return "[content: needs the scope content]";
+  return output === null ? "" : typeof output === "string" ? output : JSON.stringify(output, null, 2);
+}
 
 function Child({ child }: { readonly child: AgentView }): ReactNode {
   const now = useNow();

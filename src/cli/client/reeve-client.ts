@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   type ApprovalDecision,
-  type ApprovalRecord,
+  type SentApproval,
   type AuditHead,
   type CancelReceipt,
   isJsonObject,
@@ -11,7 +11,7 @@ import {
   type Priority,
   type RunId,
   type RunRecord,
-  type RunResult,
+  type SentResult,
   type RunStatus,
   type SessionHead,
   type TreeId,
@@ -118,7 +118,7 @@ export class ReeveClient {
   }
 
   /** Returns the result. Null while the run is live. */
-  async result(run: string): Promise<RunResult | null> {
+  async result(run: string): Promise<SentResult | null> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/result`));
   }
 
@@ -131,7 +131,7 @@ export class ReeveClient {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}/ledger`));
   }
 
-  async approvals(query: Readonly<Record<string, string>>): Promise<Page<ApprovalRecord>> {
+  async approvals(query: Readonly<Record<string, string>>): Promise<Page<SentApproval>> {
     return this.#http.list(`/approvals?${new URLSearchParams(query).toString()}`);
   }
 

@@ -1,4 +1,4 @@
-import type { NumberedEvent, RunId, RunResult, TreeId } from "#kernel";
+import type { NumberedEvent, RunId, SentResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
 import { cleanLines, TreeModel } from "#view";
 import { asTypedIn, type Context, printLines, sayJson } from "../commands/command.ts";
@@ -14,7 +14,7 @@ export interface Show {
   /** A piece of an answer, where they were asked for. */
   delta(delta: RunDelta): void;
   line(state: "lost" | "found"): void;
-  end(result: RunResult): void;
+  end(result: SentResult): void;
   /** Removes the temporary parts of the view. */
   leave(): void;
 }
@@ -41,7 +41,7 @@ export class JsonShow implements Show {
 
   line(): void {}
 
-  end(result: RunResult): void {
+  end(result: SentResult): void {
     sayJson(this.#context, { type: "result", ...result });
   }
 
@@ -81,7 +81,7 @@ export class LogShow implements Show {
     ]);
   }
 
-  end(result: RunResult): void {
+  end(result: SentResult): void {
     printLines(this.#context, toClosingLines(this.#context, this.#model, result));
   }
 
@@ -89,10 +89,11 @@ export class LogShow implements Show {
 }
 
 /** Returns the full answer and the receipt. */
-export function toClosingLines(context: Context, model: TreeModel, result: RunResult): readonly string[] {
+export function toClosingLines(context: Context, model: TreeModel, result: SentResult): readonly string[] {
   const { root } = model;
   const receipt = root ? receiptLines(root, result, screenOf(context.terminal)).map(asTypedIn(context)) : [];
-  const { output } = result;
+  const { output, withheld } = result;
+  if (withheld) return ["answer not shown: the key lacks the scope content", "", ...receipt];
   if (output === null) return receipt;
   const words = typeof output === "string" ? output : JSON.stringify(output, null, 2);
   const said = context.terminal.out.isTTY ? cleanLines(words) : [words];

@@ -1,4 +1,4 @@
-import type { NumberedEvent, RunResult, TreeId } from "#kernel";
+import type { NumberedEvent, SentResult, TreeId } from "#kernel";
 import type { RunDelta } from "#runtime";
 import { TreeModel } from "#view";
 import { Speech } from "./speech.ts";
@@ -51,7 +51,7 @@ export class TreeShow implements Show {
     this.#isLost = state === "lost";
   }
 
-  end(result: RunResult): void {
+  end(result: SentResult): void {
     this.leave();
     printLines(this.#context, toClosingLines(this.#context, this.#model, result));
   }

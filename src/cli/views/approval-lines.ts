@@ -1,4 +1,4 @@
-import { AgentId, type ApprovalRecord, type Json } from "#kernel";
+import { AgentId, type SentApproval } from "#kernel";
 import { argumentTexts, duration, moment, showInvisible } from "#view";
 import { fold } from "../text/fold.ts";
 import type { Screen } from "./screen.ts";
@@ -6,7 +6,7 @@ import type { Screen } from "./screen.ts";
 const indent = "  ";
 
 /** Calls that need approval: each with all of its arguments, in full. */
-export function approvalLines(approvals: readonly ApprovalRecord[], screen: Screen): readonly string[] {
+export function approvalLines(approvals: readonly SentApproval[], screen: Screen): readonly string[] {
   if (approvals.length === 0) return ["nothing waits for approval"];
   return approvals.flatMap((record, index) => [
     ...(index === 0 ? [] : [""]),
@@ -15,7 +15,7 @@ export function approvalLines(approvals: readonly ApprovalRecord[], screen: Scre
 }
 
 /** Formats one call that needs or needed approval: a headline, the reason, and every argument in full. */
-export function approvalText(record: ApprovalRecord, screen: Screen): readonly string[] {
+export function approvalText(record: SentApproval, screen: Screen): readonly string[] {
   const { id, agentId, tool, risk, decision, requestedAt, expiresAt, why, asks } = record;
   const { paint, now } = screen;
   const tone = risk === "critical" ? "bad" : "waiting";
@@ -29,11 +29,11 @@ export function approvalText(record: ApprovalRecord, screen: Screen): readonly s
     ...fold(showInvisible(why), screen.width - indent.length).map((line) =>
       paint("faint", `${indent}${line}`),
     ),
-    ...argumentLines(record.arguments, screen.width),
+    ...argumentLines(record, screen.width),
   ];
 }
 
-function argumentLines(given: Json, width: number): readonly string[] {
-  const folded = argumentTexts(given).map((text) => fold(text, width - 2 * indent.length));
+function argumentLines(record: SentApproval, width: number): readonly string[] {
+  const folded = argumentTexts(record).map((text) => fold(text, width - 2 * indent.length));
   return folded.flatMap((lines) => lines.map((line, index) => indent.repeat(index === 0 ? 1 : 2) + line));
 }

@@ -8,7 +8,7 @@ import {
   type TreeId,
 } from "#kernel";
 import type { RunDelta, RunHandle, Runtime } from "#runtime";
-import { mayReadContent, type Principal } from "../auth.ts";
+import { mayReadContent, mayReadEntries, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
 import type { SharedTails } from "../shared-tails.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -112,8 +112,9 @@ export class LiveStream {
     this.#streams.put({ watching: true });
   }
 
-  /** Replaces the set of runs whose answers are streamed in pieces. */
-  watchPieces(wanted: readonly RunHandle[]): void {
+  /** Replaces the set of runs whose answers are streamed in pieces. None for callers that may not read content. */
+  watchPieces(named: readonly RunHandle[]): void {
+    const wanted = mayReadEntries(this.principal) ? named : [];
     const { clock } = this.#host;
     const ids = new Set(wanted.map(({ runId }) => runId));
     for (const [run, stop] of this.#pieces) {

@@ -3,6 +3,7 @@ import { whose } from "../auth.ts";
 import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { shape } from "../shape.ts";
 import { deciderOf, listedUser } from "../users.ts";
+import { withholdArguments } from "../withhold.ts";
 import { findTreeRun } from "./find-run.ts";
 import { page } from "./runs.ts";
 
@@ -29,7 +30,8 @@ export const approvalRoutes: readonly Route[] = [
     path: "/approvals",
     scope: "read",
     forUsers: true,
-    summary: "Approvals, newest first: of a tree, an agent, a tool, a risk or a user",
+    summary:
+      "Approvals, newest first: of a tree, an agent, a tool, a risk or a user. Without the scope content or approve they have no arguments",
     query: shape.object({
       ...page,
       state: shape.optional(shape.oneOf(["pending", "decided"])),
@@ -42,9 +44,10 @@ export const approvalRoutes: readonly Route[] = [
     handle: async ({ host, principal, query }) => {
       const { size = 50, after, user, ...filter } = query;
       const wanted = { ...filter, ...whose(principal), user: listedUser(principal, user) };
-      return toJsonResponse(
-        await host.runtime.approvals.list(wanted, { size, ...(after !== undefined && { after }) }),
-      );
+      const wantedPage = { size, ...(after !== undefined && { after }) };
+      const found = await host.runtime.approvals.list(wanted, wantedPage);
+      const items = found.items.map((record) => withholdArguments(principal, record));
+      return toJsonResponse({ ...found, items });
     },
   }),
   route({

@@ -1,6 +1,6 @@
 import { hideDiagnostic, type NumberedEvent } from "#kernel";
 import type { RunDelta, RunHandle } from "#runtime";
-import { mayReadContent, type Principal } from "../auth.ts";
+import { mayReadContent, mayReadEntries, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
 import { listenAtOnce, merge } from "../merge.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
@@ -13,7 +13,8 @@ export const eventRoutes: readonly Route[] = [
     path: "/runs/:run/events",
     scope: "read",
     forUsers: true,
-    summary: "The events of its tree as they come; `Last-Event-ID`, else `after`, says where to resume",
+    summary:
+      "The events of its tree as they come; `Last-Event-ID`, else `after`, says where to resume. Pieces of answers need the scope content",
     answers: "text/event-stream",
     query: shape.object({
       after: shape.optional(shape.whole()),
@@ -22,7 +23,7 @@ export const eventRoutes: readonly Route[] = [
     handle: async (call) => {
       const run = await findRun(call);
       const after = lastSeen(call) ?? call.query.after ?? 0;
-      const watch = call.query.deltas ?? true;
+      const watch = (call.query.deltas ?? true) && mayReadEntries(call.principal);
       const { feeds } = call.host;
       return subscribe(call, async (signal) => {
         const events = feeds.events({ run, principal: call.principal, after, signal });
@@ -36,7 +37,7 @@ export const eventRoutes: readonly Route[] = [
 export function watchStart(call: Call, run: RunHandle, begin: () => Promise<unknown>): Promise<Response> {
   const { host, principal } = call;
   return subscribe(call, async (signal) => {
-    const deltas = listenAtOnce(run.deltas({ signal }));
+    const deltas = listenAtOnce(mayReadEntries(principal) ? run.deltas({ signal }) : emptyStream());
     await begin();
     return toEventFrames(shownTo(principal, host.feeds.events({ run, principal, after: 0, signal })), deltas);
   });

@@ -27,6 +27,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/facts",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "Current facts, by key; with `history` also facts of other times",
     query: shape.object({ ...user, key: shape.optional(key), history: shape.optional(shape.flag()) }),
     handle: async (call) => {
@@ -43,6 +44,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/blocks",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "Memory blocks of the user; for callers bound to no user also those of the tenant",
     query: shape.object(user),
     handle: async (call) => {
@@ -56,6 +58,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/recall",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "Search facts and messages of earlier turns, best match first",
     body: shape.object({
       ...user,
@@ -90,6 +93,7 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/export",
     scope: "read",
     forUsers: true,
+    isContent: true,
     summary: "Facts and blocks of the user and of the user's sessions as JSON lines",
     answers: "application/x-ndjson",
     query: shape.object(user),

@@ -8,6 +8,7 @@ import { refuseRequest, type Shape, shape } from "../shape.ts";
 import { checkServed, searchOf } from "../run-query.ts";
 import { agentOf } from "./agents.ts";
 import { addAsks, type ListedRun, listPending } from "../pending.ts";
+import { withholdOutput } from "../withhold.ts";
 import { findRun } from "./find-run.ts";
 import { type Begin, startTree, turnFields } from "./start-tree.ts";
 
@@ -163,8 +164,11 @@ export const runRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     room: "calls",
-    summary: "The result of a run; null while it is alive",
-    handle: async (call) => toJsonResponse(await (await findRun(call)).resultNow()),
+    summary: "The result of a run; null while it is alive. Without the scope content it has no output",
+    handle: async (call) => {
+      const result = await (await findRun(call)).resultNow();
+      return toJsonResponse(result && withholdOutput(call.principal, result));
+    },
   }),
   route({
     method: "get",

@@ -1,7 +1,7 @@
 import { NotFoundError, UserId } from "#kernel";
 import { errorMessage } from "#base";
 import { checkScheduleId, checkTimes, type ScheduleOwner, type ScheduleView } from "#runtime";
-import { whose } from "../auth.ts";
+import { mayReadEntries, whose } from "../auth.ts";
 import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { refuseRequest, shape } from "../shape.ts";
 import { limitStart } from "../start-limits.ts";
@@ -108,7 +108,8 @@ export const scheduleRoutes: readonly Route[] = [
       const owner = { ...whose(call.principal), user: listedUser(call.principal, call.query.user) };
       const found = await call.host.runtime.schedules.get(id, owner);
       if (!found) throw new NotFoundError({ what: "schedule", id });
-      return toJsonResponse(found);
+      const { input: _, ...view } = found;
+      return toJsonResponse(mayReadEntries(call.principal) ? found : view);
     },
   }),
   route({

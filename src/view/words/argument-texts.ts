@@ -1,8 +1,12 @@
-import { isJsonObject, type Json } from "#kernel";
+import { isJsonObject, type SentApproval } from "#kernel";
 import { showInvisible } from "./show-invisible.ts";
 
 /** Every argument in full, as JSON, with the names of characters that a terminal would not show, and the length of a long one. */
-export function argumentTexts(given: Json): readonly string[] {
+export function argumentTexts({
+  arguments: given,
+  withheld,
+}: Pick<SentApproval, "arguments" | "withheld">): readonly string[] {
+  if (withheld) return ["arguments not shown: the key lacks the scope content"];
   if (given === null) return ["no arguments: there were none, or they were erased"];
   const entries = isJsonObject(given) ? Object.entries(given) : [["arguments", given] as const];
   if (entries.length === 0) return ["no arguments"];

@@ -1,4 +1,4 @@
-import type { ApprovalRecord, Blocker, RunId, RunResult, RunStatus } from "#kernel";
+import type { SentApproval, Blocker, RunId, SentResult, RunStatus } from "#kernel";
 import type { AgentView } from "../agent-view.ts";
 
 /** The facts of a tree's ledger that explain its state. */
@@ -22,11 +22,11 @@ export interface RunFacts {
   readonly parent: AgentView | null;
   /** Facts of the run and of those descendants that were queried. */
   readonly facts: ReadonlyMap<RunId, Facts>;
-  readonly result: RunResult | null;
+  readonly result: SentResult | null;
   /** Null once the tree is over. */
   readonly ledger: LedgerFacts | null;
   /** Undecided approval questions of this tree. */
-  readonly pending: readonly ApprovalRecord[];
+  readonly pending: readonly SentApproval[];
 }
 
 /** An explanation why a run stopped or waits. */

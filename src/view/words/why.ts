@@ -184,7 +184,7 @@ function waitsForPerson(
   const asked = `${run.agent}: waiting ${duration(now - activity.since)} for ${record?.asks ? "an answer to" : "approval of"} ${clean(activity.tool)}`;
   const details = [`${clean(activity.why)}.`];
   if (record) {
-    details.push(...argumentTexts(record.arguments));
+    details.push(...argumentTexts(record));
     details.push(`Without a decision it is denied on ${moment(record.expiresAt)}.`);
   }
   const yes = record?.asks ? "answer" : "approve";
