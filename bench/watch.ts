@@ -15,9 +15,9 @@ const story = new Story().starts(0, "lead").asks(0, "a", { cost: 10_000 });
 story.tell(0, "tool.start", { tool: "survey", callId: "c" });
 for (let n = 1; n <= 200; n += 1) story.starts(n, `digger/${n}`, { parent: 0 });
 
-const nobody = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
+const unreachable = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 const limits = { caps: { tree: 20_000_000, runs: new Map() }, see: () => {} };
-const watcher = new Watcher(nobody, story.treeId, limits);
+const watcher = new Watcher(unreachable, story.treeId, limits);
 for (const event of story.events) watcher.see(event);
 
 const terminal = new FakeTerminal({ isTTY: true, columns: 140, rows: 50 });

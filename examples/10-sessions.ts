@@ -27,7 +27,7 @@ const said = (message: ChatMessage): EntryDraft => {
   ]);
   await talk.append([
     said(ChatMessage.user("And the bridge?")),
-    said(ChatMessage.assistant("Nobody knows.")),
+    said(ChatMessage.assistant("That is not known.")),
   ]);
 }
 

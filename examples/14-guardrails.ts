@@ -26,7 +26,7 @@ const readAccounts = tool({
 });
 const mail = tool({
   name: "mail",
-  description: "Mail somebody",
+  description: "Send an e-mail",
   input: z.object({ to: z.string(), text: z.string() }),
   risk: "high", // so it counts as egress, unless it states otherwise
   execute: async ({ to }) => `sent, ${mailed.push(to)} so far`,

@@ -32,5 +32,5 @@ assert.equal(status, "completed");
 assert.deepEqual(output?.notes, ["clear"]);
 
 // A refusal has the server's code.
-const refused = await client.start("nobody", "Review").catch((error: unknown) => error);
+const refused = await client.start("unknown", "Review").catch((error: unknown) => error);
 assert.ok(refused instanceof ClientError && refused.code === "not-found" && refused.status === 404);

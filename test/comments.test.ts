@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-// Holds the language of comments, test names and documents: CONTRIBUTING.md, "Plain technical English".
+// Holds the language of names, comments, strings and documents: CONTRIBUTING.md, "Plain technical English".
 
 const tracked = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8" }).split("\0").filter(Boolean);
 const code = tracked.filter((path) => /\.(?:ts|tsx|mjs)$/.test(path));
@@ -10,14 +10,13 @@ const code = tracked.filter((path) => /\.(?:ts|tsx|mjs)$/.test(path));
 /** A documentation comment whose first word is a question word or "Of". A type is a noun, a function a verb. */
 const questioning = /\/\*\*\s+(?:\* )?(?:What|Who|Whose|How|Where|Of)\b[^\n]*/g;
 
-/** Words that hide the actor. */
-const hiding = /\b(?:somebody|nobody|whoever)\b/i;
+/** Words that hide the actor, also inside a name. `nobody-below` is an old value that is upgraded when it is read. */
+const hiding = /[Ss]omebody|[Nn]obody(?!-below)|[Ww]hoever/;
 
-/** A line of a comment, a comment behind code, or the name of a test. Code and its strings have other rules. */
-const prose =
-  /^\s*(?:\/\/|\/?\*|#)|\s\/\/ |^\s*(?:(?:it|test|describe)\b|\]\))[^"'`]*\(["'`]|^\s*(?:name: )?"\d+\.\d/;
+/** The tests that list these words. */
+const wordLists = ["test/comments.test.ts", "test/words.test.ts"];
 
-const isText = (path: string): boolean => /\.(?:ya?ml|sh|css)$|Dockerfile$|^\.ci\/run$/.test(path);
+const isText = (path: string): boolean => /\.(?:md|ya?ml|sh|css)$|Dockerfile$|^\.ci\/run$/.test(path);
 
 const lines = (path: string): readonly string[] => readFileSync(path, "utf8").split("\n");
 
@@ -30,16 +29,11 @@ test("no documentation comment begins with a question word", () => {
   expect(found).toEqual([]);
 });
 
-test("comments, test names and documents name the actor", () => {
-  const found = [...code, ...tracked.filter(isText)].flatMap((path) =>
-    lines(path).flatMap((line, at) =>
-      prose.test(line) && hiding.test(line) ? [`${path}:${at + 1}: ${line.trim()}`] : [],
-    ),
-  );
-  const pages = tracked
-    .filter((path) => path.endsWith(".md"))
+test("names, strings, comments and documents name the actor", () => {
+  const found = [...code, ...tracked.filter(isText)]
+    .filter((path) => !wordLists.includes(path))
     .flatMap((path) =>
       lines(path).flatMap((line, at) => (hiding.test(line) ? [`${path}:${at + 1}: ${line.trim()}`] : [])),
     );
-  expect([...found, ...pages]).toEqual([]);
+  expect(found).toEqual([]);
 });

@@ -115,7 +115,7 @@ const verbs = new Set(["need", "embed", "feed", "seed", "exceed", "proceed", "st
 
 /** Participles, adjectives and prepositions that are no verb. */
 const notVerbs = new Set(
-  "told made said kept held sent found lost given known shown written begun gone drawn taken spoken heard left seen done built hidden frozen chosen shrunk within without beside below above before after until since under over against near behind during quiet late soon whole own newest oldest last next other ours past ready narrower stricter unknown visible missing malformed unreadable unreachable unavailable unsupported nobody no never once twice several single spare only idle lowest least more sayable paused at of by".split(
+  "told made said kept held sent found lost given known shown written begun gone drawn taken spoken heard left seen done built hidden frozen chosen shrunk within without beside below above before after until since under over against near behind during quiet late soon whole own newest oldest last next other ours past ready narrower stricter unknown visible missing malformed unreadable unreachable unavailable unsupported no never once twice several single spare only idle lowest least more sayable paused at of by".split(
     " ",
   ),
 );

@@ -33,7 +33,7 @@ export const mayDo = ({ scopes }: Principal, scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
 /** The caller of a server without authentication, which only this machine can reach. */
-export const everybody: Principal = { id: "loopback", tenant: null, scopes: ["admin", "content"] };
+export const loopbackPrincipal: Principal = { id: "loopback", tenant: null, scopes: ["admin", "content"] };
 
 /** Whether a caller may read the errors of the program's code, which can hold content. `admin` may not. */
 export const mayReadContent = ({ scopes }: Principal): boolean => scopes.includes("content");

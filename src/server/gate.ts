@@ -1,5 +1,5 @@
 import { findExcess, hasInexactNumber } from "#base";
-import { everybody, mayDo, mayReadEntries, type Auth, type Principal, type Scope } from "./auth.ts";
+import { loopbackPrincipal, mayDo, mayReadEntries, type Auth, type Principal, type Scope } from "./auth.ts";
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { HttpError } from "./http-error.ts";
 import { namesTenant, refuseRequest, refuseTenant } from "./shape.ts";
@@ -60,7 +60,7 @@ export class Gate {
 
   /** Admits the holder of a key, or of a session that was opened with one. `origin`: the other origin that asks. @throws HttpError */
   async admit(request: Request, origin: string | null): Promise<Principal> {
-    if (this.#auth === "none") return everybody;
+    if (this.#auth === "none") return loopbackPrincipal;
     const { headers } = request;
     if (!headers.has("authorization")) {
       const found = await this.#sessions.find(headers.get("cookie"), headers.get("host") ?? "");

@@ -11,9 +11,9 @@ const tenantKeyOf = ({ key }: ObjectAddress): string => key.slice(0, key.indexOf
 /** Returns the partition and the id of the tree at an address. */
 export function treeAt(address: ObjectAddress): { readonly partition: Partition; readonly tree: TreeId } {
   const tenant = tenantKeyOf(address);
-  const isNobody = tenant === Partition.key({ tenantId: null });
+  const hasNoTenant = tenant === Partition.key({ tenantId: null });
   return {
-    partition: Partition.of(isNobody ? undefined : tenant),
+    partition: Partition.of(hasNoTenant ? undefined : tenant),
     tree: TreeId.of(address.key.slice(tenant.length + 1)),
   };
 }

@@ -226,7 +226,7 @@ test("CostTracker adds up the usage of calls, by run and in total", async () => 
   expect(costs.costMicros).toBe(costMicros);
   expect(costs.usage).toMatchObject({ input: usage.input, output: usage.output });
   expect(costs.run(runId)).toMatchObject({ costMicros: 30, usage: { input: 20, output: 10 } });
-  expect(costs.run("nobody")).toBeNull();
+  expect(costs.run("unknown")).toBeNull();
   expect(lines).toEqual([`worker ${runId} completed: 30 tokens, $0.00003; total $0.00003`]);
 });
 

@@ -171,8 +171,8 @@ test.each([
   [["budget", "set", "--max-cost", "1"], 2, "--per"],
   [["budget", "show"], 2, "key: has no tenant"],
   [["run", "clerk", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
-  [["tree", "nobody"], 4, "no run nobody~0"],
-  [["run", "nobody", "x"], 4, "no agent nobody"],
+  [["tree", "unknown"], 4, "no run unknown~0"],
+  [["run", "unknown", "x"], 4, "no agent unknown"],
   [["approve", "not:an:id"], 2, `invalid approval id`],
 ])("%j ends with %i", async (words, code, complaint) => {
   await using town = await Town.open();

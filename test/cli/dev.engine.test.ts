@@ -141,7 +141,7 @@ test(
 );
 
 test("a project without agents, or one that runs already, is refused with a message", async () => {
-  expect(await new Reeve("dev", "nobody.ts").ended).toBe(4);
+  expect(await new Reeve("dev", "unknown.ts").ended).toBe(4);
   mkdirSync(join(project, ".reeve"), { recursive: true });
   const file = join(project, ".reeve/dev.json");
   writeFileSync(file, JSON.stringify({ pid: process.pid, restatePid: 0, url: "http://127.0.0.1:1" }));

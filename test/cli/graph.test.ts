@@ -72,5 +72,5 @@ test("a handoff is drawn as a dotted line, also the way back", async () => {
 });
 
 test("an agent that the file does not export is not found", async () => {
-  expect(await draw("nobody")).toMatch(/^4 .*exports no agent nobody[^]*desk, lead, report/);
+  expect(await draw("unknown")).toMatch(/^4 .*exports no agent unknown[^]*desk, lead, report/);
 });

@@ -50,7 +50,7 @@ export class Story {
       eventId: EventId.of(runId, `${type}/${seq}`),
       treeId: this.treeId,
       runId,
-      agent: this.#agents.get(runId) ?? AgentId.of("nobody"),
+      agent: this.#agents.get(runId) ?? AgentId.of("unknown"),
       at: this.#now,
       attempt: attempt === null ? null : AttemptId.of(attempt),
     };

@@ -35,10 +35,10 @@ test("agents are listed with their descriptions", async () => {
 
 test("an unknown agent is refused with the list of known agents", async () => {
   await using town = await Town.open();
-  expect(await town.reeve("run", "nobody", "x")).toEqual({
+  expect(await town.reeve("run", "unknown", "x")).toEqual({
     code: 4,
     said: "",
-    complained: "reeve: no agent nobody\n  → agents: manager, clerk\n",
+    complained: "reeve: no agent unknown\n  → agents: manager, clerk\n",
   });
 });
 

@@ -16,7 +16,7 @@ import { screenOf } from "./screen-of.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
 /** A client that no key in these tests reaches. */
-const nobody = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
+const unreachable = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 
 function watching(story: Story): Watcher {
   const caps = { tree: 20_000_000, runs: new Map([[story.run(1), 100_000]]) };
@@ -24,7 +24,7 @@ function watching(story: Story): Watcher {
 }
 
 function fed(story: Story, limits: CapSource): Watcher {
-  const watcher = new Watcher(nobody, story.treeId, limits);
+  const watcher = new Watcher(unreachable, story.treeId, limits);
   for (const event of story.events) watcher.see(event);
   return watcher;
 }

@@ -120,7 +120,7 @@ const failed = async (work: Promise<unknown>): Promise<unknown> =>
 
 test("a refusal has the server's code and status; a server that is not there has none", async () => {
   await using t = await open();
-  expect(await failed(t.client.start("nobody", "go"))).toEqual(["not-found", 404, false]);
+  expect(await failed(t.client.start("unknown", "go"))).toEqual(["not-found", 404, false]);
   expect(await failed(createClient({ url: t.url, key: "wrong" }).runs())).toEqual([
     "unauthorized",
     401,

@@ -24,7 +24,7 @@ export function processOf(
 /** Begins an answer in a process. @throws if it cannot be watched. */
 export function answer({ hub }: Deltas, key: string, attempt: string): AnswerFeed {
   const feed = hub.begin(key, { runId: run, step, attempt: AttemptId.of(attempt) });
-  if (!feed) throw new Error("nobody watches");
+  if (!feed) throw new Error("no watcher");
   return feed;
 }
 

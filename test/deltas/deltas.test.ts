@@ -97,11 +97,11 @@ test("the pieces of an abandoned attempt are dropped", async () => {
 
 test("without an endpoint a model streams only while there is a subscriber", async () => {
   const reader = some(memoryStore());
-  expect(() => answer(reader, key, "a1")).toThrow("nobody watches");
+  expect(() => answer(reader, key, "a1")).toThrow("no watcher");
   const watcher = new Watcher(reader, key);
   answer(reader, key, "a2").end();
   await watcher.close();
-  expect(() => answer(reader, key, "a3")).toThrow("nobody watches");
+  expect(() => answer(reader, key, "a3")).toThrow("no watcher");
 });
 
 test("a reader that reads nothing is cut with an error, and its queue is freed", async () => {
@@ -113,7 +113,7 @@ test("a reader that reads nothing is cut with an error, and its queue is freed",
   await first;
   for (let n = 0; n < 20; n += 1) feed.take({ kind: "text", text: "x".repeat(60_000) });
   feed.end();
-  expect(() => answer(source, key, "a2")).toThrow("nobody watches");
+  expect(() => answer(source, key, "a2")).toThrow("no watcher");
   await expect(slow.next()).rejects.toEqual(new DeltasCutError({ reason: "too-slow" }));
 });
 

@@ -234,9 +234,9 @@ test("only named pods may connect: Restate's admin is for workers, a worker's po
         (each) => [each.port, from?.map(({ podSelector }) => podSelector?.matchLabels["app"])] as const,
       ),
     );
-    return Object.fromEntries(rules.map(([open, who]) => [open, who ?? ["anybody"]]));
+    return Object.fromEntries(rules.map(([open, who]) => [open, who ?? ["any"]]));
   };
   expect(allowed("restate")).toEqual({ 8080: ["worker", "server"], 9070: ["worker"], 5122: ["restate"] });
   expect(allowed("worker")).toEqual({ 9080: ["restate"], 9082: ["server"], 9081: [undefined] });
-  expect(allowed("server")).toEqual({ 3000: ["anybody"] });
+  expect(allowed("server")).toEqual({ 3000: ["any"] });
 });

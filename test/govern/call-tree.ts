@@ -170,10 +170,10 @@ export class MeteredModel {
 
   #bill({ headers, prompt, maxOutputTokens }: LanguageModelV4CallOptions) {
     const asked = this.#calls.get(headers?.["id"] ?? "");
-    if (!asked) throw new Error("a call that nobody made");
+    if (!asked) throw new Error("an unknown call");
     const { plan, path } = asked;
     if (plan.fault === "unreachable")
-      throw Object.assign(new Error("nobody there"), { code: "ECONNREFUSED" });
+      throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
     const output = Math.min(plan.wants, maxOutputTokens ?? Infinity);
     const usage = { input: prompt.reduce((sum, message) => sum + tokensOf(message), 0), output };
     const cost = Usage.cost(usage, price);

@@ -88,7 +88,7 @@ test("2.11 a run spawned by a held one is held with it, and launched when the ho
 test("2.11 pausing an unknown run has no effect", () => {
   const tree = new Tree();
   const before = tree.state;
-  expect(tree.of("pause", "nobody")).toEqual([]);
+  expect(tree.of("pause", "unknown")).toEqual([]);
   expect(tree.state).toBe(before);
 });
 

@@ -89,7 +89,7 @@ test("one error lists every problem of a program with its fix", () => {
     missing,
     saver,
     clerk("writer"),
-    clerk("editor", { team: [{ id: AgentId.of("nobody") }] }),
+    clerk("editor", { team: [{ id: AgentId.of("translator") }] }),
   ];
   expect(() => createRuntime({ agents })).toThrow(
     new ProgramError({
@@ -98,12 +98,12 @@ test("one error lists every problem of a program with its fix", () => {
         "two agents are named writer: give one of them another name",
         'agent lead has no model: give one, for example agent({ model: anthropic("claude-sonnet-4-5") })',
         'agent lead has a tool named "read page": give it another name (use at most 64 letters, digits, _ and -, starting with a letter or _)',
-        'agent lead would call its team member by a tool named "ask_r.sum.": give that agent another name (use at most 64 letters, digits, _ and -, starting with a letter or _)',
+        'agent lead would call a member of its team by a tool named "ask_r.sum.": rename that agent (use at most 64 letters, digits, _ and -, starting with a letter or _)',
         "agent lead has two tools named search: give one of them another name",
         "agent lead has a tool named ask_writer, and its team member writer is called by a tool of that name: give the tool another name",
         "agent saver has a budget.maxCostUsd, and the price of its model my-finetune is not known: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })",
         "agent saver has two team members named writer: list it once, or give one of them another name",
-        "agent editor has nobody on its team, which has no run(): list the agent of that name in createRuntime({ agents })",
+        "agent editor has translator on its team, which has no run(): list the agent of that name in createRuntime({ agents })",
       ],
     }),
   );
@@ -140,7 +140,7 @@ test("start refuses an agent of a known name with other code", async () => {
   const known = clerk("lead");
   await using runtime = createRuntime({ agents: [known] });
   await expect(runtime.start(clerk("lead"), "go")).rejects.toThrow(
-    /^this agent lead is not the one that createRuntime\(\{ agents \}\) has: start that one, or give this one another name and list it$/,
+    /^another agent named lead is listed in createRuntime\(\{ agents \}\): start that one, or rename this one and list it$/,
   );
   const cheaper = { ...known, priority: "low" } as const;
   expect((await (await runtime.start(cheaper, "go")).result()).status).toBe("completed");

@@ -31,10 +31,10 @@ test("a budget without a limit, and one of a key without a tenant, are refused w
   const empty = await site.post("/budget", { per: "day" });
   expect([empty.status, empty.text]).toEqual([400, expect.stringContaining("maxCostUsd or maxTokens")]);
   const { key, record } = createApiKey({ tenant: null, scopes: ["admin"], expiresAt: inAYear });
-  await using nobodys = await TestServer.open({ auth: apiKeys([record]) });
+  await using withoutTenant = await TestServer.open({ auth: apiKeys([record]) });
   for (const reply of [
-    await nobodys.get("/budget", { key }),
-    await nobodys.post("/budget/remove", {}, { key }),
+    await withoutTenant.get("/budget", { key }),
+    await withoutTenant.post("/budget/remove", {}, { key }),
   ])
     expect([reply.status, codeOf(reply), reply.text]).toEqual([
       400,

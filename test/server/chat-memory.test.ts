@@ -83,7 +83,7 @@ test("the history is the messages of the page: ids of answers, order, pages", as
   expect(texts(items)).toEqual(texts(all.slice(2)));
   expect(texts(await history(site, "parrot", `?size=4&after=${next}`))).toEqual(texts(all.slice(0, 2)));
   expect(await history(site, "parrot", "?size=1")).toHaveLength(1);
-  expect((await site.get("/chat/nobody/mill/messages")).status).toBe(404);
+  expect((await site.get("/chat/unknown/mill/messages")).status).toBe(404);
 });
 
 test("the history has the tools of an answer, with their arguments and results", async () => {

@@ -15,13 +15,13 @@ let ids: Readonly<Record<string, string>>;
 
 /** Ids that do not exist. */
 const strangers: Readonly<Record<string, string>> = {
-  run: "nobodys",
-  approval: "nobodys~0:tool:1",
-  step: "nobodys~0:model:1",
-  session: "nobodys",
-  chat: "nobodys",
-  schedule: "nobodys",
-  webhook: "nobodys",
+  run: "missing",
+  approval: "missing~0:tool:1",
+  step: "missing~0:model:1",
+  session: "missing",
+  chat: "missing",
+  schedule: "missing",
+  webhook: "missing",
 };
 
 beforeAll(async () => {
@@ -154,10 +154,10 @@ test.each(readsFirst)(
     const run = site.runtime.run("estate", { tenant: "acme" });
     const before = await run.status();
     const theirs = await askRoute(route, { key });
-    const nobodys = await askRoute(route, { key, named: strangers });
-    expect(theirs.status).toBe(nobodys.status);
+    const missing = await askRoute(route, { key, named: strangers });
+    expect(theirs.status).toBe(missing.status);
     expect([200, 202, 204, 404]).toContain(theirs.status);
-    expect(plain(theirs, ids)).toBe(plain(nobodys, strangers));
+    expect(plain(theirs, ids)).toBe(plain(missing, strangers));
     expect(theirs.status === 404 ? "" : theirs.text).not.toContain("estate");
     expect(await run.status()).toBe(before);
   },

@@ -46,7 +46,7 @@ test("the same id again is the same tree, with another input it is a conflict", 
   expect([first.status, first.json]).toEqual([202, { treeId: "counting", runId: "counting~0" }]);
   expect((await site.post("/runs", start)).json).toEqual(first.json);
   expect(told(await site.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
-  expect(told(await site.post("/runs", { ...start, agent: "nobody" }))).toEqual([404, "not-found"]);
+  expect(told(await site.post("/runs", { ...start, agent: "unknown" }))).toEqual([404, "not-found"]);
   expect(told(await site.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
 });
 

@@ -44,5 +44,5 @@ test("an admin's key disables agents for its tenant, one without a tenant for al
   await theirs.switches.disable({ kind: "tenant" });
   expect([await start(ours), await start(theirs)]).toEqual(["done", "disabled"]);
   expect(await codeOf(all.switches.disable({ kind: "tenant" }))).toBe("invalid-request");
-  expect(await codeOf(ours.switches.disable({ kind: "agent", name: "nobody" }))).toBe("not-found");
+  expect(await codeOf(ours.switches.disable({ kind: "agent", name: "unknown" }))).toBe("not-found");
 });

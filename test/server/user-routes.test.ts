@@ -151,7 +151,7 @@ let site: TestServer;
 const owned: Record<string, Owned> = {};
 
 /** The ids of what does not exist. */
-const nobodys: Owned = {
+const missing: Owned = {
   user: "u-zoe",
   run: "u-zoe-tree",
   approval: "u-zoe-tree~0:tool:1",
@@ -251,7 +251,7 @@ function askRow(
   return ask(url, method.toUpperCase(), { key, headers, body: row.body?.(named) });
 }
 
-const ownedBy = (user: string): Owned => owned[user] ?? nobodys;
+const ownedBy = (user: string): Owned => owned[user] ?? missing;
 const other = (user: string): Owned => ownedBy(user === "u-ada" ? "u-bob" : "u-ada");
 
 const statuses = (): Promise<readonly string[]> =>
@@ -282,8 +282,8 @@ const checks: Readonly<Record<Row["answer"], (asked: Asked) => Promise<void>>> =
   tenant: async ({ reply }) => expect([reply.status, codeOf(reply)]).toEqual([403, "forbidden"]),
   hidden: async ({ name, row, caller, theirs, reply }) => {
     expect([reply.status, codeOf(reply)]).toEqual([404, "not-found"]);
-    const absent = await askRow(name, row, caller, nobodys);
-    expect([absent.status, plain(absent, nobodys)]).toEqual([reply.status, plain(reply, theirs)]);
+    const absent = await askRow(name, row, caller, missing);
+    expect([absent.status, plain(absent, missing)]).toEqual([reply.status, plain(reply, theirs)]);
   },
   own: async ({ row, theirs, reply }) => {
     expect(row.status === undefined ? [200, 202] : [row.status]).toContain(reply.status);

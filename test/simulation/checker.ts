@@ -240,7 +240,7 @@ export class Checker {
         !this.#matched.has(each),
     );
     if (entry) this.#matched.add(entry);
-    else this.#violate(`${attempt} is settled at ${tokens} tokens, which nobody billed`);
+    else this.#violate(`${attempt} is settled at ${tokens} tokens, which no provider billed`);
   }
 
   #checkHeadcount({ slots, record, runs }: TreeView): void {

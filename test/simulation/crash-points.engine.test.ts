@@ -138,7 +138,7 @@ const tooLong = (): Promise<null> =>
   new Promise((resolve) => setTimeout(resolve, longestPlayMs, null).unref());
 
 test("5.4 a worker that dies three times in the same model step: the run is paused, and says why", async () => {
-  const agent = scenarios[0]?.agents(nobody)[0];
+  const agent = scenarios[0]?.agents(silentWitness)[0];
   if (!agent) throw new Error("no agent");
   const runtime = new Runtime({ agents: [agent], engine: clientOf(engine) });
   const id = `tree-${++trees}`;
@@ -191,7 +191,7 @@ async function condemn(end: End): Promise<() => Promise<string>> {
 }
 
 async function play(scenario: Scenario): Promise<Outcome> {
-  const agents = scenario.agents(nobody);
+  const agents = scenario.agents(silentWitness);
   const id = `tree-${++trees}`;
   const runtime = new Runtime({
     agents,
@@ -254,7 +254,7 @@ async function viewOf(id: string, owner: string): Promise<LedgerView> {
 const tenant = "acme";
 
 /** Agents that only name themselves here: their code is the workers'. */
-const nobody: Witness = { asked: async () => undefined, told: async () => undefined };
+const silentWitness: Witness = { asked: async () => undefined, told: async () => undefined };
 
 const clientOf = (inner: Engine): Engine =>
   delegateEngine(inner, { call: (to, method, argument) => inner.call(to, method, withSecret(argument)) });

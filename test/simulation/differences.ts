@@ -39,7 +39,7 @@ function billDifferences(undisturbed: Outcome, disturbed: Outcome, mostLost: num
   return [
     ...missing.map((text) => `never asked: ${text}`),
     ...(extra.length > mostLost ? [`asked again: ${extra.join(", ")}`] : []),
-    ...(covered ? [] : [`in doubt ${disturbed.inDoubt} for ${extra.length} calls that nobody settled`]),
+    ...(covered ? [] : [`in doubt ${disturbed.inDoubt} for ${extra.length} calls without a settlement`]),
   ];
 }
 

@@ -98,7 +98,7 @@ export class People {
     const roll = chance.below(100);
     // A random id would change which keys the tree writes.
     const once = { id: `operation-${++this.#operations}` };
-    if (roll < 22) void this.#try(`cancel ${run.runId}`, () => run.cancel("somebody"));
+    if (roll < 22) void this.#try(`cancel ${run.runId}`, () => run.cancel("a person"));
     else if (roll < 35) await this.#try(`pause ${run.runId}`, () => run.pause(once));
     else if (roll < 50) await this.#try(`resume ${run.runId}`, () => run.resume(once));
     else if (roll < 70) {

@@ -147,7 +147,7 @@ test("a message for a run that never was is refused", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   expect(() => tree.send(tree.child(9), "hello")).toThrow("no run t~9");
   const message = { messageId: MessageId.of("m"), from: { kind: "outside", name: "user" }, at: 5 } as const;
-  expect(tree.call("send", { ...message, to: AgentId.of("nobody"), text: "" }).result).toEqual({
+  expect(tree.call("send", { ...message, to: AgentId.of("unknown"), text: "" }).result).toEqual({
     deadLetter: "no-such-agent",
   });
 });

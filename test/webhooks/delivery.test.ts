@@ -105,7 +105,7 @@ test("the webhooks of a tenant get the events of its own trees, and of no others
     ["a2", "acme"],
   ] as const)
     await (await runtime.start(lead, "go", { id, tenant })).result();
-  await (await runtime.start(lead, "go", { id: "nobodys" })).result();
+  await (await runtime.start(lead, "go", { id: "without-webhook" })).result();
   await both;
   expect(new Set(firstByTree(acme.accepted).keys())).toEqual(new Set(["a1", "a2"]));
   expect([...firstByTree(rival.accepted).keys()]).toEqual(["r1"]);

@@ -26,7 +26,7 @@ export const deadLetterCases: readonly EngineCase[] = [
     name: "6.4 a message to an unknown agent is dead-lettered, and the tree goes on",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
-        await ctx.send(AgentId.of("nobody"), "hello?");
+        await ctx.send(AgentId.of("unknown"), "hello?");
         return "went on";
       });
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {

@@ -131,7 +131,7 @@ export const familyCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx) => {
         const { output } = await ctx.join(await ctx.spawn(middle, "work"));
         const [first] = Json.as<readonly ChildHandle[]>(output);
-        return first ? (await ctx.join(first)).output : "nobody";
+        return first ? (await ctx.join(first)).output : "none";
       });
       await onRuntime(harness, { agents: [lead, middle, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");

@@ -31,15 +31,15 @@ import {
 } from "./harness.ts";
 
 const wrapped = { id: "k1", wrapped: Uint8Array.of(1, 2, 3) };
-const treeOf = (user: UserId | null): TreeId => TreeId.of(`tree-of-${user ?? "nobody"}`);
+const treeOf = (user: UserId | null): TreeId => TreeId.of(`tree-of-${user ?? "no-user"}`);
 
 /** Something of every kind, each with the user's name in it. */
 async function live(store: Store, tenant: Partition, user: UserId | null): Promise<void> {
   const treeId = treeOf(user);
-  const sessionId = SessionId.of(`talk-of-${user ?? "nobody"}`);
+  const sessionId = SessionId.of(`talk-of-${user ?? "no-user"}`);
   const talk = { id: sessionId, userId: user };
   const [lead, writer] = [RunId.of(treeId, 0), RunId.of(treeId, 1)];
-  const word = `word-of-${user ?? "nobody"}`;
+  const word = `word-of-${user ?? "no-user"}`;
   await store.sessions.open(tenant, sessionOf({ ...talk, isNamed: false, title: word }));
   await store.sessions.append(tenant, talk, [
     entryOf("a", null, { text: word }),
@@ -88,7 +88,7 @@ export const userCases: readonly StoreCase[] = [
     for (const user of users) {
       const records = await exported(store, tenant, user);
       assert.deepEqual(kinds(records), whole(store));
-      const others = users.filter((other) => other !== user).map((other) => `-of-${other ?? "nobody"}`);
+      const others = users.filter((other) => other !== user).map((other) => `-of-${other ?? "no-user"}`);
       for (const other of others) assert.ok(!JSON.stringify(records).includes(other), `found ${other}`);
     }
   }),

@@ -24,7 +24,7 @@ const block = fc.oneof(
   fc.jsonValue(),
 );
 const message = fc.record({
-  role: fc.constantFrom("user", "assistant", "tool", "system", "nobody"),
+  role: fc.constantFrom("user", "assistant", "tool", "system", "unknown"),
   content: mostly(fc.array(block, { maxLength: 3 })),
 });
 const entry = fc

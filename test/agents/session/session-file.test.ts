@@ -155,7 +155,7 @@ test("the main path never leads through a child's branch", async () => {
 
 test("entries and blocks of types that we do not know are kept, passed by, and written back unchanged", async () => {
   const hologram = line("b", "a", { type: "hologram", layers: [1, { deep: null }], at: 1.5 });
-  const broken = line("c", "b", { message: { role: "nobody", content: 7 } });
+  const broken = line("c", "b", { message: { role: "unknown", content: 7 } });
   const blocks = [{ type: "smell", of: "rain" }, { type: "text", text: 7 }, 3, { type: "text", text: "hi" }];
   const mixed = line("d", "c", { message: { role: "user", content: blocks } });
   const lines = [line("a", null), hologram, broken, mixed];

@@ -119,7 +119,7 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I15",
     what: "what happened is written down under one tenant",
     file: "tree/addresses.ts",
-    was: "partition: Partition.of(isNobody ? undefined : tenant),",
+    was: "partition: Partition.of(hasNoTenant ? undefined : tenant),",
     is: 'partition: Partition.of("mill"),',
   },
   {

@@ -59,8 +59,8 @@ test("reads see the writes and clears of the same call", async () => {
 });
 
 test("of several nodes, one that does not answer is left out", async () => {
-  const nobody = `http://127.0.0.1:${await freePort()}`;
-  const ingress = [nobody, server.ingress];
+  const unreachable = `http://127.0.0.1:${await freePort()}`;
+  const ingress = [unreachable, server.ingress];
   await using client = restate({ ingress, admin: server.admin, connectTimeoutMs: 5_000 });
   client.define(program);
   expect(await client.call(fresh(), "add", 2)).toBe(2);

@@ -26,7 +26,7 @@ export async function wire(
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((incoming, outgoing) => {
     void buffer(incoming).then(async (body) => {
-      let reply: Reply = { status: 502, body: "nobody was asked" };
+      let reply: Reply = { status: 502, body: "no server was asked" };
       await decide({
         method: incoming.url?.split("/").at(-1) ?? "",
         body,
