@@ -25,6 +25,8 @@ import { WorkerStreams } from "./worker-streams.ts";
 /** The dependencies of {@link Deltas}. */
 export interface DeltasDeps {
   readonly clock: Clock;
+  /** Returns how far the store was behind when this process last wrote to it. */
+  readonly lagMs: () => number;
   /** The list of workers, and the seals. Null: there are no other processes. */
   readonly others: {
     readonly workers: Store["workers"];
@@ -119,7 +121,8 @@ export class Deltas {
 
   async #announce(workers: Store["workers"], url: string): Promise<void> {
     const at = this.#host.clock.now();
-    await workers.announce({ id: this.#worker, url, expiresAt: at + forgetMs }, at);
+    const lagMs = this.#host.lagMs();
+    await workers.announce({ id: this.#worker, url, expiresAt: at + forgetMs, lagMs }, at);
   }
 
   async #stayListed(workers: Store["workers"], url: string): Promise<void> {

@@ -386,6 +386,8 @@ export interface WorkerRecord {
   /** URL of the worker's live text stream. */
   readonly url: string;
   readonly expiresAt: number;
+  /** Age of the newest event when the worker last wrote one to the store. 0: it wrote none lately. */
+  readonly lagMs: number;
 }
 
 /** The live workers. They belong to no tenant, and nothing here is content. */

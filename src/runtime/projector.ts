@@ -61,6 +61,8 @@ type TreeAsk = <Method extends TreeMethod>(
 ) => Promise<ReplyOf<Method>>;
 
 const eventsPerBatch = 256;
+/** Milliseconds for which the delay of a write says something: a store that is behind is written to all the time. */
+const recentMs = 15_000;
 
 /**
  * Writes the events of a tree into the store, with the runs, approvals and audit entries that follow from them. It
@@ -70,16 +72,17 @@ export class Projector implements SinkDefinition {
   readonly type = projectorType;
   readonly #host: ProjectorDeps;
   readonly #spend: SpendWriter;
-  #lagMs = 0;
+  #written: { readonly at: number; readonly lagMs: number } | null = null;
 
   constructor(host: ProjectorDeps) {
     this.#host = host;
     this.#spend = new SpendWriter(host);
   }
 
-  /** The age of the newest event when this process last wrote it. */
+  /** Age of the newest event when this process last wrote one. 0: it wrote none lately, so it is not behind. */
   get lagMs(): number {
-    return this.#lagMs;
+    const { at, lagMs } = this.#written ?? { at: 0, lagMs: 0 };
+    return this.#host.now() - at > recentMs ? 0 : lagMs;
   }
 
   async take(key: string, argument: Json, ask: CallObject): Promise<void> {
@@ -182,7 +185,8 @@ export class Projector implements SinkDefinition {
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
     await store.events.append(partition, tree, kept, isErasable);
     await this.#host.webhooks?.take(partition, events);
-    this.#lagMs = Math.max(0, now() - last.at);
+    const at = now();
+    this.#written = { at, lagMs: Math.max(0, at - last.at) };
     if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
   }
 

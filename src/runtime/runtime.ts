@@ -101,7 +101,8 @@ export class Runtime {
     this.#extensions = new RuntimeExtensions(this, { ...means, agentOf: this.#agentOf });
     this.#prices = prices;
     this.#prompt = createPromptDeps(options);
-    this.#deltas = new Deltas({ clock: this.#clock, others: Deltas.othersIn(store, seals) });
+    const lagMs = (): number => this.lagMs ?? 0;
+    this.#deltas = new Deltas({ clock: this.#clock, lagMs, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     this.#webhooks = createWebhooks({ ...this.#options, clock: this.#clock });
     const audited = store ? { store, keys: keys ?? auditKeys(store), now: () => this.#clock.now() } : null;
@@ -301,7 +302,7 @@ export class Runtime {
     return this.#options.engine.durable;
   }
 
-  /** The lag of the store, at the last write of this process. Null without a store. */
+  /** Age of the newest event when this process last wrote one to the store. 0: it wrote none lately. Null without a store. */
   get lagMs(): number | null {
     return this.#projector?.lagMs ?? null;
   }

@@ -194,6 +194,7 @@ test("many processes may open an empty database at once", async () => {
     { number: 14 },
     { number: 15 },
     { number: 16 },
+    { number: 17 },
   ]);
 });
 

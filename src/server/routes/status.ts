@@ -1,3 +1,4 @@
+import type { WorkerRecord } from "#kernel";
 import { withTimeout } from "#base";
 import { toJsonResponse, type Route, route, type ServerDeps } from "../route.ts";
 
@@ -6,12 +7,11 @@ const storeMs = 2_000;
 
 const onTimeout = (): null => null;
 
-/** Returns the number of live workers. Null if the store does not answer. */
-async function countWorkers({ runtime, clock }: ServerDeps): Promise<number | null> {
-  const count = async (): Promise<number> => (await runtime.store.workers.list(clock.now())).length;
-  return withTimeout<number | null>({ clock, ms: storeMs, onTimeout, bestEffort: true }, count).catch(
-    () => null,
-  );
+/** Returns the live workers. Null if the store does not answer. */
+async function listWorkers({ runtime, clock }: ServerDeps): Promise<readonly WorkerRecord[] | null> {
+  const limit = { clock, ms: storeMs, onTimeout, bestEffort: true };
+  const list = (): Promise<readonly WorkerRecord[]> => runtime.store.workers.list(clock.now());
+  return withTimeout<readonly WorkerRecord[] | null>(limit, list).catch(() => null);
 }
 
 export const statusRoutes: readonly Route[] = [
@@ -23,15 +23,14 @@ export const statusRoutes: readonly Route[] = [
     summary: "The version of the server, its workers, and whether the store answers and how far it is behind",
     handle: async ({ host }) => {
       const { runtime, version, dev } = host;
-      const counted = await countWorkers(host);
-      // Null: runs execute in this process, or it is unknown.
-      const workers = runtime.hasWorkers ? counted : null;
-      const store = counted === null ? "no-answer" : "ready";
+      const found = await listWorkers(host);
       return toJsonResponse({
         version,
-        workers,
-        store,
-        lagMs: runtime.lagMs,
+        // Null: runs execute in this process, or it is unknown.
+        workers: runtime.hasWorkers ? (found?.length ?? null) : null,
+        store: found === null ? "no-answer" : "ready",
+        // Every process that executes runs writes to the store, here or elsewhere.
+        lagMs: found && Math.max(runtime.lagMs ?? 0, ...found.map(({ lagMs }) => lagMs)),
         dev: dev && { failure: dev.failure() },
       });
     },

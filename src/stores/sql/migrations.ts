@@ -226,6 +226,7 @@ const migrations: readonly Migration[] = [
     ["reeve_manifest", "reeve_text", "reeve_cache"].map(
       (table) => `alter table ${table} rename column lasts to is_permanent`,
     ),
+  () => ["alter table reeve_worker add column lag_ms bigint not null default 0"],
 ];
 
 /** Restricts rows to the tenant named by the transaction, even for the owner of the table. */

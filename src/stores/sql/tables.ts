@@ -176,6 +176,7 @@ interface WorkerRow extends Row {
   readonly worker_id: string;
   readonly url: string;
   readonly expires_at: number;
+  readonly lag_ms: number;
 }
 
 /** A cached answer. An absent user is the empty text. */

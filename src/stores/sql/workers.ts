@@ -10,8 +10,8 @@ export class SqlWorkers implements WorkerStore {
     this.#access = access;
   }
 
-  async announce({ id, url, expiresAt }: WorkerRecord, at: number): Promise<void> {
-    const place = { url, expires_at: expiresAt };
+  async announce({ id, url, expiresAt, lagMs }: WorkerRecord, at: number): Promise<void> {
+    const place = { url, expires_at: expiresAt, lag_ms: lagMs };
     await this.#access.write(noTenant, async (db, tenant) => {
       const gone = db.deleteFrom("reeve_worker").where("tenant_id", "=", tenant);
       await gone.where("expires_at", "<=", at).execute();
@@ -27,13 +27,18 @@ export class SqlWorkers implements WorkerStore {
     const rows = await this.#access.read(noTenant, (db, tenant) =>
       db
         .selectFrom("reeve_worker")
-        .select(["worker_id", "url", "expires_at"])
+        .select(["worker_id", "url", "expires_at", "lag_ms"])
         .where("tenant_id", "=", tenant)
         .where("expires_at", ">", at)
         .orderBy("worker_id")
         .execute(),
     );
-    return rows.map((row) => ({ id: row.worker_id, url: row.url, expiresAt: row.expires_at }));
+    return rows.map((row) => ({
+      id: row.worker_id,
+      url: row.url,
+      expiresAt: row.expires_at,
+      lagMs: row.lag_ms,
+    }));
   }
 
   async withdraw(id: string): Promise<void> {

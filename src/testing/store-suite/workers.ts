@@ -4,7 +4,7 @@ import type { Store, WorkerRecord } from "#kernel";
 import { type StoreCase, storeCase } from "./harness.ts";
 
 const url = "http://10.0.0.7:9082/deltas/x";
-const worker = (expiresAt: number): WorkerRecord => ({ id: randomUUID(), url, expiresAt });
+const worker = (expiresAt: number): WorkerRecord => ({ id: randomUUID(), url, expiresAt, lagMs: 0 });
 
 /** Returns only these workers: the database may hold others from earlier runs. */
 async function listed({ workers }: Store, at: number, ...own: readonly WorkerRecord[]): Promise<unknown> {
@@ -30,13 +30,16 @@ export const workerCases: readonly StoreCase[] = [
     await elsewhere[Symbol.asyncDispose]();
   }),
 
-  storeCase("a worker that is announced again stays longer, and moves", async ({ store }) => {
-    const first = worker(2_000);
-    const moved = { ...first, url: "http://10.0.0.8:9082/deltas/y", expiresAt: 4_000 };
-    await store.workers.announce(first, 1_000);
-    await store.workers.announce(moved, 2_500);
-    assert.deepEqual(await listed(store, 3_000, first), [moved]);
-  }),
+  storeCase(
+    "a worker that is announced again stays longer, moves, and reports its delay",
+    async ({ store }) => {
+      const first = worker(2_000);
+      const moved = { ...first, url: "http://10.0.0.8:9082/deltas/y", expiresAt: 4_000, lagMs: 12_000 };
+      await store.workers.announce(first, 1_000);
+      await store.workers.announce(moved, 2_500);
+      assert.deepEqual(await listed(store, 3_000, first), [moved]);
+    },
+  ),
 
   storeCase("an announcing worker removes expired workers", async ({ store }) => {
     const [gone, here] = [worker(2_000), worker(5_000)];

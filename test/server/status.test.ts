@@ -1,0 +1,59 @@
+import { createRuntime } from "reeve";
+import { local } from "reeve/engines/local";
+import { apiKeys, createApiKey } from "reeve/server";
+import { memoryStore } from "reeve/stores/memory";
+import { expect, test, vi } from "vitest";
+import { systemClock } from "#base";
+import type { Clock } from "#kernel";
+import { closing } from "./closing.ts";
+import { counter, TestServer } from "./test-server.ts";
+
+test("the delay of the store is that of the slowest process that wrote lately, in this process or another", async () => {
+  let skippedMs = 0;
+  const clock: Clock = {
+    now: () => systemClock.now() + skippedMs,
+    waitUntil: (at, signal) => systemClock.waitUntil(at - skippedMs, signal),
+    callAt: (at, act, options) => systemClock.callAt(at - skippedMs, act, options),
+  };
+  const store = memoryStore();
+  const { key, record } = createApiKey({
+    tenant: null,
+    scopes: ["read"],
+    expiresAt: clock.now() + 1_000_000,
+  });
+  const runtime = createRuntime({ agents: [counter], store, clock, engine: local({ clock }) });
+  const site = closing(await TestServer.open({ runtime, auth: apiKeys([record], { clock }) }));
+  const status = async (): Promise<unknown> => (await site.get("/status", { key })).json;
+  expect(await status()).toMatchObject({ store: "ready", lagMs: 0 });
+  // Another process is behind, until it says otherwise or is gone.
+  const other = {
+    id: "w",
+    url: "http://10.0.0.7:9082/deltas/x",
+    expiresAt: clock.now() + 600_000,
+    lagMs: 12_000,
+  };
+  await store.workers.announce(other, clock.now());
+  expect(await status()).toMatchObject({ store: "ready", lagMs: 12_000 });
+  await store.workers.announce({ ...other, lagMs: 3 }, clock.now());
+  expect(await status()).toMatchObject({ lagMs: 3 });
+  // This process writes an event 20 seconds late.
+  const append = store.events.append.bind(store.events);
+  vi.spyOn(store.events, "append").mockImplementation((...given) => {
+    skippedMs += 20_000;
+    return append(...given);
+  });
+  const run = await runtime.start(counter, "go");
+  await expect.poll(() => runtime.lagMs).toBeGreaterThanOrEqual(20_000);
+  expect(await status()).toMatchObject({ lagMs: runtime.lagMs });
+  // Nothing was written since, so this process is not behind.
+  skippedMs += 15_001;
+  expect(await status()).toMatchObject({ lagMs: 3 });
+  await run.cancel();
+});
+
+test("the delay of a store that does not answer is unknown", async () => {
+  const store = memoryStore();
+  const site = closing(await TestServer.open({ runtime: createRuntime({ agents: [counter], store }) }));
+  vi.spyOn(store.workers, "list").mockRejectedValue(new Error("gone"));
+  expect((await site.get("/status")).json).toMatchObject({ store: "no-answer", lagMs: null });
+});
