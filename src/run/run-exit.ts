@@ -177,12 +177,12 @@ function endTooLarge(driver: Driver, refused: unknown): Promise<ReplyOf<"end">> 
  * Returns the unread items of a run that ends or continues in a fresh execution: messages, signals, and undelivered
  * items.
  */
-function unreadOf({ waits, untold }: Driver, inbox: InboxReader): readonly InboxItem[] {
+function unreadOf({ waits, undelivered }: Driver, inbox: InboxReader): readonly InboxItem[] {
   const prefix = "signal/";
   const signals = waits.kept(prefix).map(({ key, value }): InboxItem => {
     return { kind: "signal", name: key.slice(prefix.length), data: value };
   });
-  return [...inbox.unread, ...signals, ...untold];
+  return [...inbox.unread, ...signals, ...undelivered];
 }
 
 /** Returns the replies to tasks that the run has not asked for yet: it may ask in its next execution. */

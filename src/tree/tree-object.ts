@@ -43,17 +43,17 @@ import { decideWaiting } from "./waiting-calls.ts";
  * 5. Reads and writes of a method do not grow with the number of ended runs.
  */
 
-/** Decodes an argument that our own callers encoded. */
+/** Wraps a method whose argument comes from `callTree`, so its type is known. */
 const decodeArgument =
   <Argument>(method: (object: ObjectContext, argument: Argument) => unknown): ObjectMethod =>
   (object, argument) =>
     Json.of(method(object, Json.as<Argument>(argument)));
 
 /**
- * Returns the definition of trees. `host.agents` lists the agents that can be spawned on this worker, with their
- * defaults. It is read when needed, so that no journal depends on it.
+ * Returns the definition of trees. `deps.agents` lists the agents that can be spawned on this worker, with their
+ * defaults. The list is read when it is needed, so that no journal depends on it.
  */
-export function treeObject(host: TreeDeps): ObjectDefinition {
+export function treeObject(deps: TreeDeps): ObjectDefinition {
   const on =
     <Argument extends Occasion>(
       method: (work: TreeWork, argument: Argument) => unknown,
@@ -61,10 +61,10 @@ export function treeObject(host: TreeDeps): ObjectDefinition {
     ): ObjectMethod =>
     (object, argument) => {
       const typedArgument = Json.as<Argument>(argument);
-      return workOn(object, host, { argument: typedArgument, names: names(typedArgument) }, method);
+      return workOn(object, deps, { argument: typedArgument, names: names(typedArgument) }, method);
     };
   const commands = {
-    open: decodeArgument((object, argument: OpenArgument) => open(object, host, argument)),
+    open: decodeArgument((object, argument: OpenArgument) => open(object, deps, argument)),
     go: on(startTurn),
     // A run's steps.
     begin: on(answerRun(beginCall)),
@@ -90,7 +90,7 @@ export function treeObject(host: TreeDeps): ObjectDefinition {
     nudge: on(messages.injectMessage),
     emit: on(answerRun(topics.emit)),
     follow: on(topics.subscribeToTopic),
-    // People.
+    // Decisions of people.
     requestApproval: on(answerRun(approvals.request)),
     decideApproval: on(approvals.decideApproval),
     pause: on(control.pauseTreeRun, ({ run }) => liveKeys(run)),
@@ -134,11 +134,11 @@ const queriesOfTree = {
 /** Runs a method on an existing tree, and commits when it returns. Prefetches `names`. @throws NotFoundError */
 function workOn<Argument extends Occasion>(
   object: ObjectContext,
-  host: TreeDeps,
+  deps: TreeDeps,
   { argument, names }: { readonly argument: Argument; readonly names: readonly string[] },
   method: (work: TreeWork, argument: Argument) => unknown,
 ): Json {
-  const work = TreeWork.on(object, host, argument, names);
+  const work = TreeWork.on(object, deps, argument, names);
   if (!work) throw new NotFoundError({ what: "tree", id: object.key });
   const reply = method(work, argument);
   performEffects(work);

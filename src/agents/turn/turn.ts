@@ -38,7 +38,7 @@ import type { HandoffOutcome, TurnOutcome, TurnState } from "./turn-state.ts";
 import { readableText, userMessage } from "./user-message.ts";
 
 /** Maximum characters of a tool result that a model is shown. */
-const longestResult = 50_000;
+const maxResultCharacters = 50_000;
 
 /**
  * Begins a turn: one user input. `taken`: the messages of a conversation that the run takes over. Null: none. Returns
@@ -51,17 +51,17 @@ export async function beginTurn(
 ): Promise<Ended | null> {
   state.repairs = Repairs.none;
   state.summary = null;
-  const said = taken ? takeOver(state, input, taken) : input;
-  state.begins = said.map(readableText).join("\n\n");
-  const started = state.ctx.checkGuardrails("turn", state.begins);
-  const word = started && (await started);
-  const stopped = refusalOf(word);
+  const unchecked = taken ? takeOver(state, input, taken) : input;
+  state.begins = unchecked.map(readableText).join("\n\n");
+  const checking = state.ctx.checkGuardrails("turn", state.begins);
+  const decision = checking && (await checking);
+  const stopped = refusalOf(decision);
   if (stopped) return stopped;
-  const heard = taken ? said : await interceptInputs(state, said);
-  state.begins = heard.map(readableText).join("\n\n");
-  const refused = await takeMessages(state, heard, taken !== null);
+  const inputs = taken ? unchecked : await interceptInputs(state, unchecked);
+  state.begins = inputs.map(readableText).join("\n\n");
+  const refused = await takeMessages(state, inputs, taken !== null);
   if (refused) return refused;
-  if (word?.kind === "warn") appendMessage(state, ChatMessage.user(`Note: ${word.reason}.`));
+  if (decision?.kind === "warn") appendMessage(state, ChatMessage.user(`Note: ${decision.reason}.`));
   return null;
 }
 
@@ -86,7 +86,7 @@ function takeOver(
   );
 }
 
-/** Runs the turn after its beginning: call, tools, call, tools, answer. Or the agent's architecture leads it. */
+/** Runs a turn that has begun: by the agent's architecture if it has one, else by cycles until there is an answer. */
 export function leadOrProceed(state: TurnState): Promise<TurnOutcome> {
   const { lead, begins: prompt } = state;
   return lead ? leadTurn(state, { lead, prompt: prompt ?? "", proceed }) : proceed(state);
@@ -100,7 +100,7 @@ export async function proceed(state: TurnState): Promise<TurnOutcome> {
     const mayMove = !state.lead && state.cycles > began;
     if (mayMove && state.ctx.journalLength >= state.continueAfter) return { kind: "unfinished" };
     const steering = state.inbox.steering();
-    const refused = steering.length > 0 ? await hear(state, steering) : null;
+    const refused = steering.length > 0 ? await takeSteering(state, steering) : null;
     if (refused) return refused;
     const step = ++state.cycles;
     state.ctx.record("cycle.start", { step });
@@ -154,8 +154,8 @@ async function callModel(state: TurnState): Promise<ModelResponse> {
   );
   state.begins = null;
   if (response.instructions !== undefined) {
-    const told = response.instructions === "" ? [] : [ChatMessage.system(response.instructions)];
-    messages.splice(0, messages.length - withoutSystem(messages).length, ...told);
+    const system = response.instructions === "" ? [] : [ChatMessage.system(response.instructions)];
+    messages.splice(0, messages.length - withoutSystem(messages).length, ...system);
   }
   return response;
 }
@@ -166,48 +166,51 @@ const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[]
 /** Returns the answer, unless steering has arrived. Follow-ups are separate turns. */
 function endWithAnswer(state: TurnState, text: string): Promise<TurnOutcome | null> {
   const steering = state.inbox.steering();
-  return steering.length > 0 ? hear(state, steering) : settleAnswer(state, text);
+  return steering.length > 0 ? takeSteering(state, steering) : settleAnswer(state, text);
 }
 
-/** Takes messages in, after the extensions' changes. */
-async function hear(state: TurnState, said: readonly Envelope[]): Promise<Ended | null> {
-  return takeMessages(state, await interceptInputs(state, said));
+/** Adds steering messages to the turn, after the extensions' changes. */
+async function takeSteering(state: TurnState, steering: readonly Envelope[]): Promise<Ended | null> {
+  return takeMessages(state, await interceptInputs(state, steering));
 }
 
 /** Returns inputs with the extensions' changes to their texts. */
-async function interceptInputs({ ctx }: TurnState, said: readonly Envelope[]): Promise<readonly Envelope[]> {
-  const heard: Envelope[] = [];
-  for (const message of said) {
+async function interceptInputs(
+  { ctx }: TurnState,
+  inputs: readonly Envelope[],
+): Promise<readonly Envelope[]> {
+  const changed: Envelope[] = [];
+  for (const message of inputs) {
     const changing = ctx.interceptInput(message.text);
-    heard.push(changing ? { ...message, text: await changing } : message);
+    changed.push(changing ? { ...message, text: await changing } : message);
   }
-  return heard;
+  return changed;
 }
 
-/** Takes messages in, as far as the guardrails allow. `isKnown`: the turn already has the messages. */
+/** Adds messages that the guardrails allow to the turn. `isKnown`: the turn already has the messages. */
 async function takeMessages(
   state: TurnState,
-  said: readonly Envelope[],
+  inputs: readonly Envelope[],
   isKnown = false,
 ): Promise<Ended | null> {
-  for (const message of said) {
-    const guarded = state.ctx.checkGuardrails("input", readableText(message));
-    const word = guarded && (await guarded);
-    const refused = refusalOf(word);
+  for (const message of inputs) {
+    const checking = state.ctx.checkGuardrails("input", readableText(message));
+    const decision = checking && (await checking);
+    const refused = refusalOf(decision);
     if (refused) return refused;
-    const note = word?.kind === "warn" ? word.reason : null;
+    const note = decision?.kind === "warn" ? decision.reason : null;
     if (!isKnown) appendMessage(state, userMessage(message, note));
     else if (note !== null) appendMessage(state, ChatMessage.user(`Note: ${note}.`));
   }
   return null;
 }
 
-/** Returns the end of the run for a blocked input: there is no model yet that could react. */
-function refusalOf(word: GuardrailDecision | null): Ended | null {
-  return word?.kind === "block" ? stoppedBy("input", word.reason) : null;
+/** Returns the end of the run for a blocked input, which no model has seen. Null: the input is not blocked. */
+function refusalOf(decision: GuardrailDecision | null): Ended | null {
+  return decision?.kind === "block" ? stoppedBy("input", decision.reason) : null;
 }
 
-/** Makes all calls of a batch concurrently. Their results are returned in the order of the calls. */
+/** Makes all tool calls of a response concurrently, and appends their results in the order of the calls. */
 async function callTools(
   state: TurnState,
   calls: readonly ToolCallBlock[],
@@ -218,10 +221,10 @@ async function callTools(
   const halt = decisions.find(({ kind }) => kind === "halt");
   if (halt && halt.kind === "halt") return endHalted(state, calls, halt.reason);
   for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
-  const handsOff = findHandoff(calls, state.tools);
+  const handoffIndex = findHandoff(calls, state.tools);
   const results = await Promise.all(
     calls.map((call, index) => {
-      const isSecond = handsOff >= 0 && handsOff < index && isHandoff(state, call);
+      const isSecond = handoffIndex >= 0 && handoffIndex < index && isHandoff(state, call);
       return isSecond ? Promise.resolve(secondHandoff) : callOne(state, call, decisions[index]);
     }),
   );
@@ -237,7 +240,7 @@ async function callTools(
     return resultBlock(call, result, after);
   });
   appendMessage(state, { role: "tool", content });
-  const handedOff = await handOff(state, calls[handsOff], results[handsOff]);
+  const handedOff = await handOff(state, calls[handoffIndex], results[handoffIndex]);
   if (handedOff) return handedOff.kind === "handoff" ? { ...handedOff, said } : handedOff;
   const isLast = results.every(({ terminate }) => terminate);
   return isLast ? endWithAnswer(state, results.map(toResultText).join("\n\n")) : null;
@@ -257,7 +260,7 @@ async function handOff(
 ): Promise<Omit<HandoffOutcome, "said"> | Ended | null> {
   const made = call && handoffOf(state.tools.find(({ name }) => name === call.name));
   if (!made || !result || result.isError) return null;
-  const refused = await hear(state, state.inbox.steering());
+  const refused = await takeSteering(state, state.inbox.steering());
   return refused ?? { kind: "handoff", handoff: made, input: handoffInput(result) };
 }
 
@@ -269,11 +272,11 @@ function callOne(
   call: ToolCallBlock,
   decision: LoopDecision | undefined,
 ): Promise<ToolResult> {
-  // The agent may have more tools, which its model does not know.
+  // The agent may have private tools, which its model must not call.
   if (!tools.some(({ name }) => name === call.name))
     return Promise.resolve(ToolResult.failure(`there is no tool ${call.name}`));
   if (call.malformedInput !== undefined) {
-    const why = wrongs[call.malformedBecause ?? "not-json"];
+    const why = malformedTexts[call.malformedBecause ?? "not-json"];
     const failure = ToolResult.failure(`not called: the arguments ${why}: ${call.malformedInput}`);
     return Promise.resolve(failure);
   }
@@ -282,7 +285,7 @@ function callOne(
   return ctx.tool(call.name, call.input, { callId: call.callId });
 }
 
-const wrongs: Readonly<Record<MalformedReason, string>> = {
+const malformedTexts: Readonly<Record<MalformedReason, string>> = {
   "not-json": "are not JSON",
   "too-large": "are larger than 1 MB",
   "too-deep": "are nested more than 64 levels deep",
@@ -310,9 +313,9 @@ function resultBlock(call: ToolCallBlock, result: ToolResult, after?: LoopDecisi
 }
 
 function boundBlock(block: ContentBlock): ContentBlock {
-  if (block.type !== "text" || block.text.length <= longestResult) return block;
-  const left = block.text.length - longestResult;
-  return ContentBlock.text(`${block.text.slice(0, longestResult)}\n[${left} more characters left out]`);
+  if (block.type !== "text" || block.text.length <= maxResultCharacters) return block;
+  const left = block.text.length - maxResultCharacters;
+  return ContentBlock.text(`${block.text.slice(0, maxResultCharacters)}\n[${left} more characters left out]`);
 }
 
 const callsOf = (message: ChatMessage): readonly ToolCallBlock[] =>

@@ -37,7 +37,7 @@ import { ServiceNames } from "./service-names.ts";
 import { sinkHost } from "./hosting/sink-host.ts";
 import { Worker } from "./hosting/worker.ts";
 
-/** Creates an engine that executes runs on a Restate server: they survive every process involved. */
+/** Creates an engine that executes runs on a Restate server. Runs survive a crash of any process. */
 export function restate(options: RestateOptions): RestateEngine {
   return new RestateWorker(options);
 }
@@ -90,8 +90,9 @@ class RestateWorker implements RestateEngine {
   }
 
   define(program: EngineProgram): void {
-    const taken = program.objects.find(({ type }) => this.#names.isTaken(type));
-    if (taken) throw new TypeError(`an object must not be named ${taken.type}: the engine uses this name`);
+    const reserved = program.objects.find(({ type }) => this.#names.isTaken(type));
+    if (reserved)
+      throw new TypeError(`an object must not be named ${reserved.type}: the engine uses this name`);
     if (program.sealing === null)
       throw new TypeError(
         "the Restate engine needs sealing, because state leaves the process: set createRuntime({ keys }) or REEVE_KEY",
@@ -112,14 +113,14 @@ class RestateWorker implements RestateEngine {
     const settings = toHandlerSettings(this.#options);
     const { namespace = "reeve", build: named, sharePort = false } = this.#options;
     const build = buildOf(this.#program, { namespace, settings, build: named });
-    const worker = this.#offer(this.#program, settings, build);
+    const worker = this.#createWorker(this.#program, settings, build);
     this.#worker = worker;
     this.#servingSince = performance.now();
     try {
       if (probePort !== undefined)
-        this.#probes = await Probes.start(this.#subject(), { host, port: probePort });
-      const heard = await worker.listen({ host, port, reusePort: sharePort });
-      const uri = url === undefined ? heard : new URL(new URL(heard).pathname, url).href;
+        this.#probes = await Probes.start(this.#probeSubject(), { host, port: probePort });
+      const localUri = await worker.listen({ host, port, reusePort: sharePort });
+      const uri = url === undefined ? localUri : new URL(new URL(localUri).pathname, url).href;
       await checkServer({ admin, ingress: [ingress].flat(), connectTimeoutMs });
       await register(this.#admin, {
         uri,
@@ -239,11 +240,11 @@ class RestateWorker implements RestateEngine {
     return sealing;
   }
 
-  #subject() {
+  #probeSubject() {
     return { gauges: () => this.gauges(), blocker: () => this.#readiness.blocker() };
   }
 
-  #offer(program: EngineProgram, settings: HandlerSettings, build: Build): Worker {
+  #createWorker(program: EngineProgram, settings: HandlerSettings, build: Build): Worker {
     const names = this.#names;
     const seals = this.#seals;
     const executions = this.#executions;

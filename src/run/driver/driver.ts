@@ -1,7 +1,7 @@
 // The driver of one execution of a run: lets plain async code run over a journal.
 //
 // Job: give agent code native promises for its effects and waits, and be the only code that awaits the engine. Each
-// turn races everything that is open, settles exactly the one that finished, lets the code run as far as it can, and
+// turn races all open operations, settles exactly the one that finished, lets the code run as far as it can, and
 // races again. Neighbours above: the steps and the context, which only request effects and waits. Below: the engine's
 // primitives. Same level: Effects (operations), Waits (keys), Intake (the order of the inbox), TreeCalls and Outbox
 // (the tree).
@@ -9,13 +9,13 @@
 // Invariants:
 // 1. One thing happens per turn: one operation is settled, or one inbox item is delivered. So a replay issues the same
 //    operations in the same order.
-// 2. Nothing begins while the run has no slot, is cancelled, or has a deadline that the tree was not asked about.
+// 2. Nothing begins while the run has no slot, is cancelled, or may be past its deadline and has not asked the tree.
 // 3. Time only grows. It comes from the journal and the tree, never from the worker's clock between two operations.
 // 4. Inbox items are delivered in the order of the inbox, each once, and before the call that brought them resolves.
 // 5. After a cancel, every open effect is notified once and has a second to end. Waits fail, and further calls are
 //    refused.
-// 6. Code that waits for anything but the driver cannot be replayed: with nothing open and nothing awaited, the run
-//    fails.
+// 6. Code that awaits a promise of another origin cannot be replayed: if nothing is open and no wait is registered,
+//    the run fails.
 import {
   CancellationError,
   Json,
@@ -59,7 +59,7 @@ export class Driver {
   readonly #onItem: (item: InboxItem) => void;
   readonly #effects = new Effects();
   /** Deliveries to the code, one at a time: inbox items, and calls that waited for them. */
-  readonly #news: (InboxItem | (() => void))[] = [];
+  readonly #deliveries: (InboxItem | (() => void))[] = [];
   readonly #intake: Intake;
   readonly #raced: RacedOperations;
   readonly #timers: ArmedTimers;
@@ -123,8 +123,8 @@ export class Driver {
   }
 
   /** Items that were taken from the inbox and not delivered to the code. */
-  get untold(): readonly InboxItem[] {
-    return this.#news.filter((news) => typeof news !== "function");
+  get undelivered(): readonly InboxItem[] {
+    return this.#deliveries.filter((news) => typeof news !== "function");
   }
 
   /**
@@ -169,24 +169,24 @@ export class Driver {
   /** Takes the inbox. Its items are delivered when the promise resolves. */
   async refresh(): Promise<void> {
     if (this.#isFresh) this.#isFresh = false;
-    else await this.#told(await this.report("take", {}));
+    else await this.#deliver(await this.report("take", {}));
   }
 
   /** Replies to another run. New inbox items are delivered when the promise resolves. */
   async reply(answer: Omit<ArgumentOf<"reply">, keyof FromRun>): Promise<void> {
-    await this.#told(await this.report("reply", answer));
+    await this.#deliver(await this.report("reply", answer));
     this.#isFresh = true;
   }
 
   /** Resolves when the items are delivered to the code. */
-  #told(news: InboxBatch): Promise<void> {
+  #deliver(news: InboxBatch): Promise<void> {
     return new Promise((resolve) => this.#ingest(news, resolve));
   }
 
   /** Runs agent code to its end. */
   async drive<T>(body: () => Promise<T>): Promise<RunEnding<T>> {
     // Items that waited when the run began are delivered before its code runs.
-    for (const news of this.#news.splice(0)) this.#tell(news);
+    for (const news of this.#deliveries.splice(0)) this.#deliverOne(news);
     const code: { ending: RunEnding<T> | null } = { ending: null };
     body().then(
       (value) => (code.ending = { kind: "returned", value }),
@@ -221,9 +221,9 @@ export class Driver {
   /** Processes one event. Returns an error if nothing more can happen. */
   async #turn(isAlive: () => boolean): Promise<Error | null> {
     if (this.#fatal) return this.#fatal;
-    const news = this.#news.shift();
+    const news = this.#deliveries.shift();
     if (news) {
-      this.#tell(news);
+      this.#deliverOne(news);
       await this.#primitives.flushMicrotasks();
       return null;
     }
@@ -244,7 +244,7 @@ export class Driver {
         return null;
       }
       if (await this.#isStuck(isAlive)) return this.#unjournaled();
-      const isIdle = this.#news.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
+      const isIdle = this.#deliveries.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
       if (!isAlive() || !isIdle) return null;
     }
     this.#expectNews();
@@ -260,7 +260,7 @@ export class Driver {
     if (this.#token.cancelled || this.waits.size === 0) {
       await this.#primitives.flushMicrotasks();
       const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
-      if (isAlive() && !isWaiting && this.#news.length === 0)
+      if (isAlive() && !isWaiting && this.#deliveries.length === 0)
         return this.#intake.standing === "running" || this.#token.cancelled;
       if (!isAlive() || this.#effects.hasOpen) return false;
     }
@@ -271,7 +271,7 @@ export class Driver {
     return false;
   }
 
-  /** Rests, unless the tree knows that the run waits, for whom, and everything that happened. */
+  /** Tells the tree that the run waits, unless the tree knows the waits and has all reports. */
   async #restOnce(): Promise<void> {
     const { on } = this.waits;
     if (this.#rest.covers(on) && this.outbox.unsent.length === 0) return;
@@ -281,7 +281,7 @@ export class Driver {
     else this.#rest.end();
   }
 
-  /** Whether effects may begin: the run has its slot, and the tree does not take it for waiting. */
+  /** Whether effects may begin: the run has its slot, and the tree does not count it as waiting. */
   get #mayBegin(): boolean {
     return this.#intake.standing === "running" && !this.#rest.isResting;
   }
@@ -310,13 +310,13 @@ export class Driver {
         await this.#takeNews();
       } while (this.#intake.hasMore);
       // Without a cancel from the tree, it was the engine's operator.
-      this.#news.push(() => this.#token.cancel("engine"));
+      this.#deliveries.push(() => this.#token.cancel("engine"));
     } else {
       const at = this.#timers.take(winner);
       if (at === null) return;
       this.learnWorkerTime(at);
       if (this.#rest.isResting) await this.#takeNews();
-      this.#news.push(() => this.#expire(at));
+      this.#deliveries.push(() => this.#expire(at));
     }
   }
 
@@ -331,20 +331,20 @@ export class Driver {
       this.#grace = null;
       this.#effects.abandon(this.#cancellation());
     }
-    if (this.waits.expireOne(now)) this.#news.push(() => this.#expire(now));
+    if (this.waits.expireOne(now)) this.#deliveries.push(() => this.#expire(now));
   }
 
   #ingest(news: InboxBatch, done: (() => void) | null = null): void {
     this.#learnTime(news.at);
     const { cursor } = this.#intake;
     for (const taken of this.#intake.accept({ news, done })) {
-      this.#news.push(...taken.news.items);
-      if (taken.done) this.#news.push(taken.done);
+      this.#deliveries.push(...taken.news.items);
+      if (taken.done) this.#deliveries.push(taken.done);
     }
     if (this.#intake.cursor !== cursor) this.#raced.wake = null;
   }
 
-  #tell(news: InboxItem | (() => void)): void {
+  #deliverOne(news: InboxItem | (() => void)): void {
     if (typeof news === "function") news();
     else if (news.kind === "cancel") this.#token.cancel(news.reason);
     else if (news.kind === "abortCall") this.#effects.abort(new PreemptedError());
@@ -369,9 +369,9 @@ export class Driver {
 
   /** Counts a refused call. Returns false after too many: the run is then concluded without its code. */
   #countRefusal(): boolean {
-    const isTold = this.#refusals.next();
-    if (!isTold) this.#fatal ??= this.#cancellation();
-    return isTold;
+    const mayThrow = this.#refusals.next();
+    if (!mayThrow) this.#fatal ??= this.#cancellation();
+    return mayThrow;
   }
 
   #cancellation(): CancellationError {
@@ -380,7 +380,7 @@ export class Driver {
 
   /** Begins an operation, now or when there is room and the run has its slot. */
   #start(issue: () => Operation): Promise<Json> {
-    // Code that outlives its run, on a promise of its own, waits forever.
+    // Code that still runs after its run has ended, on another promise, waits forever.
     if (this.#isOver) return new Promise(() => undefined);
     if (this.#token.cancelled) return this.#refuse();
     this.#isFresh = false;
