@@ -2,9 +2,11 @@
 import { defaultKeys, Seals } from "#sealing";
 import { randomUUID } from "node:crypto";
 import { AgentId, ExecutionBudget, Json, RunId, SessionId, SpawnBudget, TreeId } from "reeve";
+import { AttemptId, StepId } from "#kernel";
 import { MessageId } from "reeve/store";
 import { restate, restateServer } from "reeve/engines/restate";
 import type { LaunchPolicy } from "../../src/tree/launch-policy.ts";
+import type { ArgumentOf, ReplyOf, RunMethod } from "../../src/tree/protocol.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";
 import { median, print } from "./measure.ts";
 
@@ -36,14 +38,20 @@ engine.define({
 });
 await engine.serve({ port: 0 });
 
+/** The fields that each call of a run has. */
+type Own = "run" | "continuation" | "reports" | "at";
+type CallArgument<Method extends RunMethod> = Omit<ArgumentOf<Method>, Own> &
+  Partial<Pick<ArgumentOf<Method>, Own & keyof ArgumentOf<Method>>>;
+
 /** A tree, as its runs see it. */
 class Tree {
   readonly #id = TreeId.of(randomUUID());
   readonly #root = RunId.root(this.#id);
+  readonly #address = { type: "tree", key: `-/${this.#id}` };
   #begun = 0;
 
   async open(): Promise<void> {
-    await this.#call("open", {
+    const argument: ArgumentOf<"open"> = {
       treeId: this.#id,
       inputHash: "",
       agentId: AgentId.of("lead"),
@@ -56,7 +64,6 @@ class Tree {
       spawn: SpawnBudget.of({ maxAgents: atOnce + 1 }),
       treeBudget: ExecutionBudget.of({}),
       rootBudget: ExecutionBudget.of({}),
-      block: null,
       priority: "normal",
       retention: "none",
       prices: {},
@@ -65,26 +72,32 @@ class Tree {
       maxRestarts: 3,
       session: null,
       waits: false,
-    });
+      caller: null,
+      cancelGraceMs: 30_000,
+      rules: [],
+      at: Date.now(),
+    };
+    await engine.call(this.#address, "open", Json.of(argument));
     await this.#call("take", {});
   }
 
   /** Spawns children that end at once, and takes their end messages. */
   async spawn(count: number): Promise<void> {
     const spawned = await Promise.all(Array.from({ length: count }, () => this.#spawn()));
-    const end = { status: "completed", stopReason: "answer", output: "done" };
+    const end = { status: "completed", stopReason: "answer", output: "done" } as const;
     await Promise.all(spawned.map((run) => this.#call("end", { run, end })));
     let news: { readonly more: boolean };
-    do news = Json.as(await this.#call("take", {}));
+    do news = await this.#call("take", {});
     while (news.more);
   }
 
   async #spawn(): Promise<RunId> {
-    const options = { asks: false, priority: null, budget: null, retention: null, onFull: "deny" };
+    const options = { asks: false, priority: null, budget: null, retention: null, onFull: "deny" } as const;
     const messageId = MessageId.of(randomUUID());
     const whom = { agentId: AgentId.of("writer"), text: "go", messageId };
-    const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null });
-    return Json.as<{ readonly run: RunId }>(reply).run;
+    const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null, rules: [] });
+    if ("error" in reply) throw new Error(JSON.stringify(reply.error));
+    return reply.run;
   }
 
   /** Requests a model call and settles the previous one. Returns the duration in milliseconds. */
@@ -92,27 +105,35 @@ class Tree {
     const number = ++this.#begun;
     const tokens = { inputTokens: 10, outputTokens: 10, minOutputTokens: 1 };
     const usage = { input: 10, output: 5 };
-    const settle = { step: `step ${number - 1}`, attempt: String(number - 1), usage };
+    const settle = { step: this.#step(number - 1), attempt: AttemptId.of(String(number - 1)), usage };
     const began = performance.now();
-    const reply = await this.#call("begin", {
-      step: `step ${number}`,
-      attempt: String(number),
-      epoch: "1",
-      ask: { ...tokens, price: null, unpriced: "allow", landing: false },
+    const { gate } = await this.#call("begin", {
+      step: this.#step(number),
+      attempt: AttemptId.of(String(number)),
+      epoch: { id: "1", order: 1 },
+      ask: { ...tokens, price: null, unpriced: "allow", landing: false, model: "instant" },
       rerun: false,
       subject: "instant",
       previous: [],
       reports: [{ number, settle }],
     });
     const took = performance.now() - began;
-    const { gate } = Json.as<{ readonly gate: { readonly kind: string } }>(reply);
     if (gate.kind !== "granted") throw new Error(JSON.stringify(gate));
     return took;
   }
 
-  #call(method: string, argument: object): Promise<Json> {
-    const own = { run: this.#root, reports: [], at: Date.now() };
-    return engine.call({ type: "tree", key: `-/${this.#id}` }, method, Json.of({ ...own, ...argument }));
+  #step(number: number): StepId {
+    return StepId.of(this.#root, "llm", number);
+  }
+
+  /** Calls a method as the root. */
+  async #call<Method extends RunMethod>(
+    method: Method,
+    argument: CallArgument<Method>,
+  ): Promise<ReplyOf<Method>> {
+    const own = { run: this.#root, continuation: 0, reports: [], at: Date.now() };
+    const answer = await engine.call(this.#address, method, Json.of({ ...own, ...argument }));
+    return Json.as<{ readonly reply: ReplyOf<Method> }>(answer).reply;
   }
 }
 

@@ -48,6 +48,18 @@ const size = async (): Promise<{
   };
 };
 
+/** Returns the number of stored events once it no longer grows: they arrive after the results. */
+async function countWrittenEvents(): Promise<number> {
+  let [before, events] = [-1, 0];
+  while (events > before) {
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    before = events;
+    const [row] = await database.query("select count(*) as events from reeve_event", connectionString);
+    events = Number(row?.["events"]);
+  }
+  return events;
+}
+
 const store = await postgresStore({ connectionString });
 await using runtime = createRuntime({
   agents: [worker],
@@ -63,8 +75,7 @@ while (!(await statuses()).every((status) => status === "waiting"))
 const parked = await size();
 await Promise.all(handles.map((run) => run.signal("go")));
 await Promise.all(handles.map((run) => run.result()));
-const [row] = await database.query("select count(*) as events from reeve_event", connectionString);
-const events = Number(row?.["events"]);
+const events = await countWrittenEvents();
 const after = await size();
 
 const grown = (name: string): number => (after.tables.get(name) ?? 0) - (before.tables.get(name) ?? 0);
