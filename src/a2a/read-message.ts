@@ -28,7 +28,7 @@ export function readMessageText({ errors }: A2aPackage, { parts }: Message): str
 }
 
 /**
- * Returns the agent that a message is for: the skill that its metadata name as `skill`, else the first.
+ * Returns the agent that a message is for: the one that `metadata.skill` names, else the first.
  * @throws RequestMalformedError for a skill that is not offered.
  */
 export function chooseAgent({ errors }: A2aPackage, agents: readonly Agent[], { metadata }: Message): Agent {

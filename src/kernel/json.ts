@@ -52,21 +52,21 @@ export function findJsonProblem(value: unknown): string | null {
   try {
     return typeof value === "function" || typeof value === "symbol"
       ? ` is a ${typeof value}`
-      : problemIn(value, 0);
+      : findProblem(value, 0);
   } catch (error) {
     return ` cannot be read: ${describeThrown(error)}`;
   }
 }
 
-function problemIn(value: unknown, depth: number): string | null {
+function findProblem(value: unknown, depth: number): string | null {
   if (typeof value === "bigint") return " is a bigint";
   if (typeof value !== "object" || value === null) return null;
   if (depth > maxDepth) return ` is nested deeper than ${maxDepth} levels, or refers to itself`;
-  if ("toJSON" in value && typeof value.toJSON === "function") return problemIn(value.toJSON(), depth + 1);
-  const emptied = emptiedKinds.find(([kind]) => value instanceof kind);
-  if (emptied) return ` is ${emptied[1]}`;
+  if ("toJSON" in value && typeof value.toJSON === "function") return findProblem(value.toJSON(), depth + 1);
+  const lossy = lossyKinds.find(([kind]) => value instanceof kind);
+  if (lossy) return ` is ${lossy[1]}`;
   for (const key of Object.keys(value)) {
-    const problem = problemIn(Reflect.get(value, key), depth + 1);
+    const problem = findProblem(Reflect.get(value, key), depth + 1);
     if (problem !== null)
       return depth < 8 ? `${Array.isArray(value) ? `[${key}]` : `.${key}`}${problem}` : problem;
   }
@@ -74,7 +74,7 @@ function problemIn(value: unknown, depth: number): string | null {
 }
 
 /** Objects that `JSON.stringify` encodes as `{}` although they hold something, each with the remedy. */
-const emptiedKinds = [
+const lossyKinds = [
   [Map, "a Map: use Object.fromEntries(map)"],
   [Set, "a Set: use [...set]"],
   [Promise, "a promise: await it"],

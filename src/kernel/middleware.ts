@@ -61,7 +61,7 @@ export interface StepScope {
    *
    * @throws the error itself if it may not be retried: a termination, a cancellation, a budget, a run that must yield.
    */
-  again(error: unknown, schedule?: Pick<ModelRetry, "baseMs">): Promise<void>;
+  waitForRetry(error: unknown, schedule?: Pick<ModelRetry, "baseMs">): Promise<void>;
   /**
    * Calls code of an extension, isolated and with a timeout of 30 s. An error is recorded with the step, published as
    * `extension.error` and ignored. Returns undefined then, and if the run was launched without the extension.

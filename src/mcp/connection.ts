@@ -87,12 +87,12 @@ export class Connection {
 
   /** Reads the hash that a tool has now; null: two tools have this name; undefined: it is not listed. */
   async hashOf(tool: string, call: LimitedCall): Promise<string | null | undefined> {
-    return (await this.#listed(tool, call))?.hash;
+    return (await this.#findListed(tool, call))?.hash;
   }
 
   /** Whether a call has to ask for a task, so that the tool runs as one. */
   async needsTask(tool: string, call: LimitedCall): Promise<boolean> {
-    return (await this.use(call, () => this.#listed(tool, call)))?.isTask ?? false;
+    return (await this.use(call, () => this.#findListed(tool, call)))?.isTask ?? false;
   }
 
   /** Disconnects. A later call connects again. */
@@ -105,7 +105,7 @@ export class Connection {
     await session?.client.close().catch(() => undefined);
   }
 
-  async #listed(tool: string, { signal }: LimitedCall): Promise<ToolListing | undefined> {
+  async #findListed(tool: string, { signal }: LimitedCall): Promise<ToolListing | undefined> {
     const session = await rejectOnAbort(this.#connect(), signal);
     return (await rejectOnAbort(this.#list(session), signal)).get(tool);
   }

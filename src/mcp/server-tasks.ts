@@ -75,7 +75,7 @@ export class ServerTasks {
       act: (tree: MountedTree, context: ServerContext) => Promise<JsonObject>,
     ): void =>
       server.setRequestHandler(method, schemas, (params, context) =>
-        this.#answered(context, async () => act(await call.find(params.taskId, agents), context)),
+        this.#answerOrRefuse(context, async () => act(await call.find(params.taskId, agents), context)),
       );
     add("tasks/get", (tree, context) => this.#read(tree, context));
     add("tasks/cancel", async ({ run }) => {
@@ -138,7 +138,7 @@ export class ServerTasks {
   }
 
   /** Turns an error into one of the protocol. */
-  async #answered(context: ServerContext, body: () => Promise<JsonObject>): Promise<JsonObject> {
+  async #answerOrRefuse(context: ServerContext, body: () => Promise<JsonObject>): Promise<JsonObject> {
     const { sdk, onFault } = this.#deps;
     if (!this.isTaken(context)) {
       const requiredCapabilities = { extensions: { [tasksExtension]: {} } };

@@ -35,7 +35,7 @@ export function readToolInput(given: unknown): ToolInput {
   return { input: null, malformedInput, malformedBecause: read.malformed };
 }
 
-/** Some providers send a value. It goes through the same door as a text. */
+/** Encodes a value that a provider sent instead of a text, so that both are checked in the same way. */
 function toJsonText(given: unknown): string {
   try {
     return JSON.stringify(given) ?? "?";

@@ -55,18 +55,19 @@ export async function askForApproval(
 
 async function askPerson(
   services: RunServices,
-  { id, hash: print, expiresAt }: Question,
+  { id, hash: askedHash, expiresAt }: Question,
 ): Promise<ApprovalDecision> {
   const { driver } = services.engine;
   const key = `approval/${id}`;
   const arrival = await driver.waits.first([key], { at: expiresAt });
   driver.waits.close(key);
   if (arrival.key === "timeout") return settleApproval(services, id, { decision: "expired", by: "clock" });
-  const { decision, hash: seen } = Json.as<{ readonly decision: ApprovalDecision; readonly hash: string }>(
-    arrival.value,
-  );
+  const { decision, hash: decidedHash } = Json.as<{
+    readonly decision: ApprovalDecision;
+    readonly hash: string;
+  }>(arrival.value);
   // The tree keeps the question. A decision about another question does not count for this one.
-  return seen === print ? decision : { decision: "denied", by: decision.by, at: decision.at };
+  return decidedHash === askedHash ? decision : { decision: "denied", by: decision.by, at: decision.at };
 }
 
 /** Asks the approver's code, in a separate step. Anything but a clear approval is a denial. */

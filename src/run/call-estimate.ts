@@ -184,7 +184,7 @@ export class PromptSizes {
   /** Returns the last known size of a model's prompt. Undefined if there is none. */
   last(model: Model, sent: SentPrompt): ReportedPrompt | undefined {
     const key = Price.key(model);
-    if (sent.from !== undefined) return this.#inSteps.get(key) ?? this.#told(key, sent);
+    if (sent.from !== undefined) return this.#inSteps.get(key) ?? this.#findReported(key, sent);
     return this.#prompts.get(key) ?? this.#adopt(key, sent);
   }
 
@@ -225,7 +225,7 @@ export class PromptSizes {
   }
 
   /** Finds the size of the beginning of a prompt with a stored conversation. Undefined if unknown. */
-  #told(key: string, sent: SentPrompt): ReportedPrompt | undefined {
+  #findReported(key: string, sent: SentPrompt): ReportedPrompt | undefined {
     const { messages, tools } = sent;
     const digest = beginningOf(key, sent);
     const carried = this.#carried.get(key);

@@ -241,7 +241,7 @@ export function toStepScope(
       calls.make({ model: requireModel(options.model ?? model), messages, options, isWatched: false }),
     embed: (embedder, texts) => embedTexts(calls, embedder, texts),
     wait: (ms) => calls.wait(ms),
-    again: (error, schedule) => calls.again(error, schedule),
+    waitForRetry: (error, schedule) => calls.waitForRetry(error, schedule),
     intercept: (extension, call) => extensions.call(extension, call),
     note: (by, decision) => {
       if (calls.notes.length < maxNotes) calls.notes.push({ by, layer: "middleware", decision });

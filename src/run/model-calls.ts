@@ -215,7 +215,10 @@ export class ModelCalls {
   }
 
   /** Makes the next call another attempt of the one that failed last. */
-  async again(error: unknown, { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {}): Promise<void> {
+  async waitForRetry(
+    error: unknown,
+    { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {},
+  ): Promise<void> {
     if (this.stop !== null || this.stopped() !== null || isFinal(error)) throw error;
     const retry = (this.#retries += 1);
     const failed = this.#owner.of === "model" ? this.#failed : null;
@@ -254,7 +257,7 @@ export class ModelCalls {
     // Before the gate, so that an unreadable file leaves no reservation.
     const reading = readFiles(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
     const whole = reading instanceof Promise ? await reading : reading;
-    const gate = this.#granted(await this.#pass(attempt, asked, reservation), asked, remedy);
+    const gate = this.#requireGrant(await this.#pass(attempt, asked, reservation), asked, remedy);
     // Concurrent with the call. If it fails, the next step writes the messages.
     void this.#services.state.session.flush().catch(() => undefined);
     const began = primitives.now();
@@ -352,7 +355,7 @@ export class ModelCalls {
   }
 
   /** Returns the grant. A refusal ends the step. @throws the reason of the refusal. */
-  #granted(gate: Gate, { step }: CallRef, remedy: string | null): Extract<Gate, { kind: "granted" }> {
+  #requireGrant(gate: Gate, { step }: CallRef, remedy: string | null): Extract<Gate, { kind: "granted" }> {
     if (gate.kind === "granted") {
       // Attempts that died with their worker count: a crash gives no new retries.
       this.#retries = Math.max(this.#retries, gate.attempts - 1);

@@ -61,7 +61,7 @@ export class SwitchCache {
     const all = this.#fresh(everyTenant);
     // Called before each step, so nothing is allocated while nothing is disabled.
     if (all && all.switches.length === 0 && all.tenants.length === 0) return null;
-    const known = this.#known(subject, (object) => this.#fresh(object));
+    const known = this.#findCached(subject, (object) => this.#fresh(object));
     return known === null || known.length > 0 ? this.#find(call, subject) : null;
   }
 
@@ -72,7 +72,7 @@ export class SwitchCache {
   }
 
   /** Returns the switches for a subject, as far as they are cached. Null: one answer is missing. */
-  #known(
+  #findCached(
     subject: SwitchSubject,
     answerOf: (object: ObjectAddress) => SwitchesReply | null,
   ): readonly FoundSwitch[] | null {

@@ -5,7 +5,7 @@ const maxRetries = 6;
 
 /** Reads or writes a conversation inside a step. An unreachable store is retried like a provider. */
 export async function untilReached<T>(
-  calls: Pick<ModelCalls, "retries" | "again">,
+  calls: Pick<ModelCalls, "retries" | "waitForRetry">,
   act: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
@@ -13,7 +13,7 @@ export async function untilReached<T>(
       return await act();
     } catch (error) {
       if (calls.retries >= maxRetries) throw error;
-      await calls.again(error);
+      await calls.waitForRetry(error);
     }
   }
 }

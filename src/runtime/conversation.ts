@@ -141,7 +141,7 @@ export class Conversation<Output = unknown> {
 
   /** Begins a turn, and waits until it has ended and the conversation is idle. @throws SessionBusyError */
   async invoke(input: Input, options: TurnOptions = {}): Promise<RunResult<Output>> {
-    return this.#settled(await this.start(input, options));
+    return this.#waitForResult(await this.start(input, options));
   }
 
   /**
@@ -155,7 +155,7 @@ export class Conversation<Output = unknown> {
     const deltas = this.#host.deltas(id, this.#owner, () => over.promise);
     const first = deltas.next();
     const run = this.start(input, { ...options, id });
-    const result = run.then((started) => this.#settled(started));
+    const result = run.then((started) => this.#waitForResult(started));
     result.then(over.resolve, over.reject);
     // Callers may read only the pieces, or only `result`, so the unread promise must not count as unhandled.
     for (const unread of [first, result]) unread.catch(() => undefined);
@@ -222,7 +222,7 @@ export class Conversation<Output = unknown> {
    * there is nothing to summarize, or it was refused or failed. @throws SessionBusyError
    */
   async runCompaction(options: CompactionStart = {}): Promise<EntryId | null> {
-    const { output } = await this.#settled(await this.startCompaction(options));
+    const { output } = await this.#waitForResult(await this.startCompaction(options));
     return typeof output === "string" ? EntryId.of(output) : null;
   }
 
@@ -245,7 +245,7 @@ export class Conversation<Output = unknown> {
 
   /** Resolves when no turn is running, and none waits. */
   waitForIdle(): Promise<void> {
-    return this.#until((turn) => turn === null);
+    return this.#pollTurn((turn) => turn === null);
   }
 
   /**
@@ -286,9 +286,9 @@ export class Conversation<Output = unknown> {
   }
 
   /** Returns the result of a turn, once it has ended and the conversation is idle. */
-  async #settled<Result>(run: RunHandle<Result>): Promise<RunResult<Result>> {
+  async #waitForResult<Result>(run: RunHandle<Result>): Promise<RunResult<Result>> {
     const result = await run.result();
-    await this.#until((turn) => turn !== run.treeId);
+    await this.#pollTurn((turn) => turn !== run.treeId);
     return result;
   }
 
@@ -307,7 +307,7 @@ export class Conversation<Output = unknown> {
   }
 
   /** Polls with growing intervals: a turn takes seconds, its end some milliseconds. */
-  async #until(isGood: (turn: TreeId | null) => boolean): Promise<void> {
+  async #pollTurn(isGood: (turn: TreeId | null) => boolean): Promise<void> {
     const { clock } = this.#host;
     for (let waitMs = 2; !isGood(await this.#turn()); waitMs = Math.min(2 * waitMs, 1_000))
       await clock.waitUntil(clock.now() + waitMs);

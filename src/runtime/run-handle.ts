@@ -129,7 +129,7 @@ export class RunHandle<Output = Json> {
     for (let after = from; ;) {
       signal.throwIfAborted();
       const wanted = { after, limit: eventsPerRead };
-      const { events, closed } = await this.#until("events", wanted, { isGood: isNews, signal });
+      const { events, closed } = await this.#pollUntil("events", wanted, { isGood: isNews, signal });
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
@@ -158,7 +158,7 @@ export class RunHandle<Output = Json> {
     const attached = await this.#attached?.wait();
     if (attached) return toTyped<Output>(attached);
     const name = this.runId === RunId.root(this.treeId) ? closedKey : endedKey(this.runId);
-    const result = await this.#until("result", { run: this.runId }, { isGood: isThere, name });
+    const result = await this.#pollUntil("result", { run: this.runId }, { isGood: isThere, name });
     if (!result) throw new NotFoundError({ what: "run", id: this.runId });
     return toTyped<Output>(result);
   }
@@ -180,7 +180,7 @@ export class RunHandle<Output = Json> {
   async cancel(reason = "user"): Promise<CancelReceipt> {
     const number = await this.#call("cancel", { run: this.runId, reason, at: this.#host.now() });
     if (number === null) return { reason, runs: [] };
-    const receipt = await this.#until(
+    const receipt = await this.#pollUntil(
       "receipt",
       { number },
       { isGood: isThere, name: cancelDoneKey(number) },
@@ -339,7 +339,7 @@ export class RunHandle<Output = Json> {
   }
 
   /** Repeats a query until its answer is accepted. */
-  async #until<Method extends TreeMethod>(
+  async #pollUntil<Method extends TreeMethod>(
     method: Method,
     argument: ArgumentOf<Method>,
     {

@@ -5,7 +5,7 @@
 // destroyed.
 //
 // Invariants:
-// 1. Content is shown only if its hash equals that of the part: an entry that was changed since counts as missing.
+// 1. Content is shown only if its hash equals that of the part: a changed entry counts as missing.
 // 2. A prompt is equal if the hash over its parts, as read, is the hash of the sent prompt. An ephemeral part counts
 //    with the hash recorded when it was sent.
 // 3. Every step that the events name is listed. One without a manifest is listed as not recorded.

@@ -117,7 +117,7 @@ export class AesSeal implements Seal {
     const id = idIn(bytes);
     if (id === null) throw this.#broken("not-sealed");
     const key = this.#keys.get(id);
-    if (!key) throw this.#unknown();
+    if (!key) throw this.#unknownKeyError();
     if (this.#purpose !== null && bytes[0] === unboundVersion) throw this.#broken("older-format");
     const start = 2 + key.id.length;
     const opening = createDecipheriv(cipher, key.secret, bytes.subarray(start, start + nonceBytes), {
@@ -168,7 +168,7 @@ export class AesSeal implements Seal {
     return this.#keys.values().every(({ isLasting }) => isLasting);
   }
 
-  #unknown(): Error {
+  #unknownKeyError(): Error {
     return this.isErased
       ? new KeyDestroyedError({ partition: this.#partition })
       : this.#broken("unknown-key");

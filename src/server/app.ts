@@ -9,7 +9,7 @@ import { SharedTails } from "./shared-tails.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
 import { checkContent, checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
-import { defaultLimits, type Limits, FairSemaphore, RateLimit, roomsOf } from "./limits.ts";
+import { defaultLimits, type Limits, FairSemaphore, RateLimit, createPools } from "./limits.ts";
 import { PageFiles, pageHeaders, type PageOptions } from "./page-files.ts";
 import { type ServerMount, toMountedCall } from "./mount.ts";
 import { RecentTrees } from "./recent-trees.ts";
@@ -96,7 +96,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     defaults,
     ...openFeeds(runtime, clock),
     recent: new RecentTrees(),
-    rooms: roomsOf(limits),
+    pools: createPools(limits),
     uploads: new FairSemaphore("uploads", limits.uploads),
     subscribers: new FairSemaphore("subscribers", limits.subscribers, limits.subscribersPerKey),
   };
@@ -179,20 +179,20 @@ function addPage(app: Hono<Env>, gate: Gate, options: PageOptions): void {
  */
 async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): Promise<Response> {
   const request = context.req.raw;
-  const asking = context.get("principal");
-  checkScope(asking, route.scope);
+  const caller = context.get("principal");
+  checkScope(caller, route.scope);
   checkHeaders(request.headers);
-  const principal = actForUser(asking, request.headers.get(userHeader));
+  const principal = actForUser(caller, request.headers.get(userHeader));
   if (!route.forUsers) checkUnbound(principal);
   if (route.isContent) checkContent(principal);
   const query = decodeQuery(route.query, new URL(request.url).searchParams);
   if (!route.body) checkNoBody(request.headers);
   const most = maxBodyBytes(request, route, host);
-  const places =
-    most > host.limits.bodyBytes ? [host.uploads, host.rooms[route.room]] : [host.rooms[route.room]];
-  const leave = takePlaces(places, sharerOf(principal));
+  const semaphores =
+    most > host.limits.bodyBytes ? [host.uploads, host.pools[route.pool]] : [host.pools[route.pool]];
+  const release = takePermits(semaphores, sharerOf(principal));
   const body = await bodyOf(request, route, most).catch((error: unknown) => {
-    leave();
+    release();
     throw error;
   });
   const header = (name: string): string | undefined => context.req.header(name);
@@ -205,23 +205,23 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): 
       () => Promise.allSettled(held),
       () => undefined,
     )
-    .then(leave);
+    .then(release);
   return answerInTime(host, answering);
 }
 
-/** Answers a request to a mounted part: the same checks and places as for a route. */
+/** Answers a request to a mounted part: the same checks and limits as for a route. */
 async function answerMount(context: Context<Env>, mount: ServerMount, host: ServerDeps): Promise<Response> {
   const request = context.req.raw;
-  const asking = context.get("principal");
-  checkScope(asking, mount.scope);
+  const caller = context.get("principal");
+  checkScope(caller, mount.scope);
   checkHeaders(request.headers);
-  const principal = actForUser(asking, request.headers.get(userHeader));
-  const leave = takePlaces([host.rooms.calls], sharerOf(principal));
+  const principal = actForUser(caller, request.headers.get(userHeader));
+  const release = takePermits([host.pools.calls], sharerOf(principal));
   try {
     const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
     return await answerInTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
   } finally {
-    leave();
+    release();
   }
 }
 
@@ -229,25 +229,25 @@ async function bodyOf(request: Request, { body }: Route, most: number): Promise<
   return body?.decode(await readBody(request, most), "body");
 }
 
-/** A body larger than usual must state its length: it needs a place before it is read. */
+/** A body larger than usual must state its length: it needs a permit before it is read. */
 function maxBodyBytes(request: Request, { takesFiles = false }: Route, { limits }: ServerDeps): number {
   const isLarge = Number(request.headers.get("content-length") ?? 0) > limits.bodyBytes;
   return takesFiles && isLarge ? limits.uploadBytes : limits.bodyBytes;
 }
 
-/** Takes a place in each, or in none. @throws HttpError */
-function takePlaces(places: readonly FairSemaphore[], key: string): () => void {
+/** Takes a permit of each semaphore, or of none. Returns a function that returns them. @throws HttpError */
+function takePermits(semaphores: readonly FairSemaphore[], key: string): () => void {
   const taken: (() => void)[] = [];
-  const leave = (): void => {
+  const release = (): void => {
     for (const each of taken) each();
   };
   try {
-    for (const place of places) taken.push(place.take(key));
+    for (const semaphore of semaphores) taken.push(semaphore.take(key));
   } catch (error) {
-    leave();
+    release();
     throw error;
   }
-  return leave;
+  return release;
 }
 
 /** Refuses a request that no worker answers in time. The requested operation may still happen. @throws HttpError */

@@ -85,8 +85,8 @@ export class RateLimit {
 /** The pool a request counts against. Starts have their own, so they cannot block reads or control calls. */
 export type Pool = "starts" | "calls" | "reads";
 
-/** The rooms of a server. */
-export const roomsOf = (limits: Required<Limits>): Readonly<Record<Pool, FairSemaphore>> => ({
+/** Creates the semaphores of a server, one for each pool. */
+export const createPools = (limits: Required<Limits>): Readonly<Record<Pool, FairSemaphore>> => ({
   starts: new FairSemaphore("starts", limits.starts),
   calls: new FairSemaphore("calls", limits.calls),
   reads: new FairSemaphore("reads", limits.reads),
@@ -94,27 +94,27 @@ export const roomsOf = (limits: Required<Limits>): Readonly<Record<Pool, FairSem
 
 /** A semaphore with fair shares: one key may hold at most as many permits as remain free. */
 export class FairSemaphore {
-  readonly #most: number;
-  readonly #mostEach: number;
+  readonly #max: number;
+  readonly #maxEach: number;
   readonly #what: string;
   readonly #taken = new Map<string, number>();
   #all = 0;
 
-  constructor(what: string, most: number, mostEach = most) {
+  constructor(what: string, max: number, maxEach = max) {
     this.#what = what;
-    this.#most = most;
-    this.#mostEach = mostEach;
+    this.#max = max;
+    this.#maxEach = maxEach;
   }
 
-  /** Returns what gives the place back; doing so twice is doing it once. @throws HttpError */
+  /** Takes a permit. Returns a function that returns it, once. @throws HttpError */
   take(key: string): () => void {
     const own = this.#taken.get(key) ?? 0;
-    const free = this.#most - this.#all;
+    const free = this.#max - this.#all;
     if (free <= 0)
       throw new HttpError("overloaded", `the server has too many ${this.#what} at once: retry after 1 s`, {
         retryAfterS: 1,
       });
-    if (own >= Math.min(free, this.#mostEach))
+    if (own >= Math.min(free, this.#maxEach))
       throw new HttpError(
         "too-many-requests",
         `too many ${this.#what} at once by this key or tenant: retry after 1 s`,

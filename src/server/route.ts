@@ -31,7 +31,7 @@ export interface ServerDeps {
   /** The path of the dashboard; null: it is not served. */
   readonly page: string | null;
   readonly recent: RecentTrees;
-  readonly rooms: Readonly<Record<Pool, FairSemaphore>>;
+  readonly pools: Readonly<Record<Pool, FairSemaphore>>;
   readonly subscribers: FairSemaphore;
   /** Places for bodies with files. */
   readonly uploads: FairSemaphore;
@@ -68,7 +68,7 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly isContent?: boolean;
   readonly summary: string;
   /** The pool that the request counts against until it is answered. */
-  readonly room: Pool;
+  readonly pool: Pool;
   /** Whether its body may hold files, and be as large as `uploadBytes`. Default false. */
   readonly takesFiles?: boolean;
   /** The media type of the answer. Default JSON. */
@@ -83,16 +83,16 @@ const nothing = shape.object({});
 
 /** Creates a route with its defaults. The handler receives the input decoded by the route's shapes. */
 export function route<Query = unknown, Body = unknown>(
-  given: Omit<Route<Query, Body>, "room" | "query" | "body"> & {
+  given: Omit<Route<Query, Body>, "pool" | "query" | "body"> & {
     /** Default: `reads` for routes that only read, otherwise `calls`. */
-    readonly room?: Pool;
+    readonly pool?: Pool;
     readonly query?: ObjectShape<Query>;
     readonly body?: ObjectShape<Body>;
   },
 ): Route {
   return {
     ...given,
-    room: given.room ?? (given.method === "get" ? "reads" : "calls"),
+    pool: given.pool ?? (given.method === "get" ? "reads" : "calls"),
     query: given.query ?? nothing,
     body: given.method === "get" || given.method === "delete" ? null : (given.body ?? nothing),
   };

@@ -165,7 +165,7 @@ export class TreeModel {
   }
 
   /** Applies the progress of a tool call. Pieces of answers change nothing here. */
-  hear({ runId, update }: ProgressUpdate): void {
+  applyDelta({ runId, update }: ProgressUpdate): void {
     const node = this.#nodes.get(runId);
     if (!update || !node) return;
     this.#version += 1;

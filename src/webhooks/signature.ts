@@ -55,7 +55,7 @@ export class ReplayCache {
   add(message: string, now: number): boolean {
     const until = this.#seen.get(message);
     if (until !== undefined && until > now) return false;
-    // A time up to one window ahead is accepted, and can be accepted again until two windows have passed.
+    // A timestamp up to one window ahead is valid, so the same delivery stays valid for up to two windows.
     this.#seen.set(message, now + 2 * windowMs);
     return true;
   }

@@ -11,7 +11,13 @@ import { Story } from "./story.ts";
 function teller(story: Story, speech: Speech) {
   const piece = (run: number, attempt: string, kind: "text" | "reasoning" | "reset", text: string): void => {
     const runId = story.run(run);
-    speech.hear({ runId, step: StepId.of(runId, "step", 1), attempt: AttemptId.of(attempt), kind, text });
+    speech.applyDelta({
+      runId,
+      step: StepId.of(runId, "step", 1),
+      attempt: AttemptId.of(attempt),
+      kind,
+      text,
+    });
   };
   return {
     begins: (run: number, attempt: string) => piece(run, attempt, "reset", ""),

@@ -8,7 +8,7 @@ import { askingTeam, Story } from "./story.ts";
 
 function shown(story: Story, width: number, cap = 100_000): readonly string[] {
   const model = TreeModel.of(story.events);
-  for (const delta of story.deltas) model.hear(delta);
+  for (const delta of story.deltas) model.applyDelta(delta);
   const { root } = model;
   if (!root) throw new Error("no root");
   const screen = { width, paint: plainPaint, now: story.now };

@@ -78,12 +78,12 @@ test("the selected run's text is shown live", async () => {
     step: StepId.of(story.run(1), "step", 1),
     attempt: AttemptId.of("d1"),
   };
-  watcher.hear({ ...place, kind: "reset", text: "" });
-  watcher.hear({ ...place, kind: "text", text: "It was\nbuilt in " });
+  watcher.applyDelta({ ...place, kind: "reset", text: "" });
+  watcher.applyDelta({ ...place, kind: "text", text: "It was\nbuilt in " });
   watcher.press({ input: "j", name: null }, 14);
   await clock.advance(100);
   expect(shown()).toContain("“built in");
-  watcher.hear({ ...place, kind: "text", text: "1287." });
+  watcher.applyDelta({ ...place, kind: "text", text: "1287." });
   await clock.advance(100);
   expect(shown()).toContain("“built in 1287.");
 });

@@ -150,9 +150,9 @@ test("a subscriber to a tree started here does not ask the tree whether it exist
 });
 
 test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-  "%s is refused where its room is full, before its body is read",
-  async (_, { method, path, room }: Route) => {
-    const { site } = await heldEstate({ [room]: 0 });
+  "%s is refused where its pool is full, before its body is read",
+  async (_, { method, path, pool }: Route) => {
+    const { site } = await heldEstate({ [pool]: 0 });
     const url = site.url + path.replaceAll(/:\w+/g, "any");
     const isPost = method === "post";
     const unread = { body: "not JSON", headers: { "content-type": "text/plain" } };

@@ -60,7 +60,7 @@ interface LogPage {
   readonly seq: number;
 }
 
-/** The stored events of a tree, or of one run, as far as they were read. */
+/** The stored events of a tree, or of one run, that were read so far. */
 interface EventLog {
   readonly events: readonly TreeEvent[];
   readonly seq: number;

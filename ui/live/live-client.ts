@@ -87,7 +87,7 @@ class LiveClient {
     for (const each of this.#heldListeners) each();
   }
 
-  /** Shows what came since it was held, once. */
+  /** Shows the updates that arrived while the page was held. */
   showNew(): void {
     for (const { feed } of this.#feeds.values()) feed.show();
     if (this.#runs.size > 0) this.#lists?.onRuns([...this.#runs.values()]);

@@ -81,13 +81,13 @@ export class LiveHub {
         this.#trees.get(tree)?.end();
         this.#flush();
       },
-      onRuns: (runs) => this.#listed(runs),
+      onRuns: (runs) => this.#applyRuns(runs),
       onWaiting: (waiting) => {
         this.#waiting = waiting;
         for (const tab of this.#tabs.values()) tab.waiting = waiting;
         this.#flush();
       },
-      onPieces: (pieces) => this.#hear(pieces),
+      onPieces: (pieces) => this.#applyPieces(pieces),
       onLost: (isLost) => this.#change({ lostSince: isLost ? (this.#status.lostSince ?? Date.now()) : null }),
       onRefused: () => this.#change({ isRefused: true }),
       lastSeq: (tree) => this.#trees.get(tree)?.seq ?? null,
@@ -164,16 +164,16 @@ export class LiveHub {
     this.#flush();
   }
 
-  #hear(pieces: readonly RunPiece[]): void {
+  #applyPieces(pieces: readonly RunPiece[]): void {
     for (const { runId, kind, text, update } of pieces) {
       const before = kind === "reset" ? "" : (this.#speech.get(runId) ?? "");
       if (kind === "reset" || kind === "text") this.#speech.set(runId, (before + text).slice(-keptSpeech));
-      this.#trees.get(runId.slice(0, runId.lastIndexOf("~")))?.model?.hear({ runId, update });
+      this.#trees.get(runId.slice(0, runId.lastIndexOf("~")))?.model?.applyDelta({ runId, update });
     }
     this.#flush();
   }
 
-  #listed(runs: readonly RunRecord[]): void {
+  #applyRuns(runs: readonly RunRecord[]): void {
     for (const tab of this.#tabs.values()) {
       for (const run of runs) tab.runs.set(run.runId, run);
       if (tab.runs.size <= maxRuns) continue;

@@ -105,12 +105,12 @@ export class LiveSource {
       if (event instanceof MessageEvent) return;
       this.#id = null;
       this.#on.onLost(true);
-      if (source.readyState === EventSource.CLOSED) void this.#refused();
+      if (source.readyState === EventSource.CLOSED) void this.#retryRefused();
     });
   }
 
   /** The browser does not try again by itself: asks why, and tries again. */
-  async #refused(): Promise<void> {
+  async #retryRefused(): Promise<void> {
     try {
       await request("/me");
     } catch (error) {

@@ -10,7 +10,7 @@ export interface ConcurrencyOptions {
 
 /**
  * Limits the calls of this process in flight for one account. Further calls wait, and tenants take turns: a tenant with
- * a thousand waiting calls delays another tenant's by at most one. A call that is cancelled while it waits leaves the
+ * a thousand waiting calls delays another tenant by at most one call. A call that is cancelled while it waits leaves the
  * queue. A permit is free as soon as an attempt has ended: a retry waits again.
  */
 export function concurrency({ key, max }: ConcurrencyOptions): ChatMiddleware {

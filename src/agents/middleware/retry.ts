@@ -34,7 +34,7 @@ export function retry(options: RetryOptions = {}): ChatMiddleware & FunctionMidd
           return await next();
         } catch (error) {
           if (scope.retries >= maxRetries || !mayRepeat(context) || !when(error)) throw error;
-          await scope.again(error, options);
+          await scope.waitForRetry(error, options);
         }
       }
     },

@@ -49,7 +49,7 @@ export class Quarantine {
 
   /** Replaces handles by their values: by the value itself if a text is only a handle, else by its text. */
   fill(value: Json): Json {
-    if (typeof value === "string") return this.#whole(value) ?? this.fillText(value);
+    if (typeof value === "string") return this.#findWhole(value) ?? this.fillText(value);
     if (Array.isArray(value)) return value.map((item: Json) => this.fill(item));
     if (!isJsonObject(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.fill(item ?? null)]));
@@ -63,7 +63,7 @@ export class Quarantine {
     });
   }
 
-  #whole(text: string): Json | undefined {
+  #findWhole(text: string): Json | undefined {
     return handles().exec(text)?.[0] === text ? this.#find(text) : undefined;
   }
 

@@ -159,7 +159,7 @@ class Chat {
   async #follow(treeId: TreeId, answer: AnswerWriter, signal: AbortSignal): Promise<void> {
     const { client, terminal } = this.#context;
     for await (const followed of followRun(client, treeId, { signal, deltas: this.#isTyped })) {
-      if (followed.kind === "delta") answer.hear(followed.delta);
+      if (followed.kind === "delta") answer.applyDelta(followed.delta);
       if (!this.#isTyped) continue;
       if (followed.kind === "lost") answer.line(this.#paint("faint", "waiting for the server"));
       if (followed.kind !== "event" || !told.has(followed.event.type)) continue;

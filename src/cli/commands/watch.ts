@@ -45,7 +45,7 @@ async function feed(
 ): Promise<void> {
   for await (const followed of followRun(client, treeId, { signal, deltas: true })) {
     if (followed.kind === "event") watcher.see(followed.event);
-    else if (followed.kind === "delta") watcher.hear(followed.delta);
+    else if (followed.kind === "delta") watcher.applyDelta(followed.delta);
     else watcher.line(followed.kind);
   }
   watcher.over();

@@ -9,7 +9,7 @@ export class AnswerWriter {
   readonly #run: RunId;
   #attempt: AttemptId | null = null;
   /** The text of the answer that is given now. */
-  #said = "";
+  #text = "";
   #isLineOpen = false;
 
   constructor(out: Output, run: RunId) {
@@ -17,15 +17,15 @@ export class AnswerWriter {
     this.#run = run;
   }
 
-  hear({ kind, runId, attempt, text }: RunDelta): void {
+  applyDelta({ kind, runId, attempt, text }: RunDelta): void {
     if (runId !== this.#run) return;
     if (kind === "reset") {
       this.#endLine();
       this.#attempt = attempt;
-      this.#said = "";
+      this.#text = "";
     }
     if (kind !== "text" || attempt !== this.#attempt) return;
-    this.#said += text;
+    this.#text += text;
     this.#write(text);
   }
 
@@ -43,7 +43,7 @@ export class AnswerWriter {
   /** Writes the result, unless its text was written already. */
   end(output: Json): void {
     const text = toOutputText(output);
-    if (text.trim() !== this.#said.trim()) {
+    if (text.trim() !== this.#text.trim()) {
       this.#endLine();
       this.#write(text);
     }

@@ -16,7 +16,7 @@ export class Speech {
   readonly #answers = new Map<RunId, Answer>();
 
   /** A piece of an answer. One that begins, perhaps again, takes the place of the one before. */
-  hear({ kind, runId, attempt, text }: RunDelta): void {
+  applyDelta({ kind, runId, attempt, text }: RunDelta): void {
     if (kind === "reset") this.#answers.set(runId, { attempt, rest: "" });
     const answer = this.#answers.get(runId);
     if (kind !== "text" || answer?.attempt !== attempt) return;

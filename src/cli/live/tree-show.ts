@@ -43,8 +43,8 @@ export class TreeShow implements Show {
   }
 
   delta(delta: RunDelta): void {
-    this.#model.hear(delta);
-    this.#speech.hear(delta);
+    this.#model.applyDelta(delta);
+    this.#speech.applyDelta(delta);
   }
 
   line(state: "lost" | "found"): void {

@@ -21,10 +21,10 @@ export class WatchScreen {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#screen = new FullScreen(terminal.out);
-    this.#release = terminal.onTyped((text) => this.#guard(() => this.#typed(text)));
+    this.#release = terminal.onTyped((text) => this.#guard(() => this.#handleInput(text)));
     // If the screen is closed first, the failure is ignored.
     this.#failed.promise.catch(() => undefined);
-    this.#beat();
+    this.#drawRepeatedly();
   }
 
   /** Rejects when it cannot be drawn; never resolves. */
@@ -38,13 +38,13 @@ export class WatchScreen {
     this.#screen.leave();
   }
 
-  #beat(): void {
-    this.#disarm = this.#clock.callAt(this.#clock.now() + frameMs, () => this.#beat());
+  #drawRepeatedly(): void {
+    this.#disarm = this.#clock.callAt(this.#clock.now() + frameMs, () => this.#drawRepeatedly());
     this.#guard(() => this.#draw());
   }
 
   /** However much is typed at once, it is drawn once. */
-  #typed(text: string): void {
+  #handleInput(text: string): void {
     for (const key of keysIn(text)) this.#watcher.press(key, this.#terminal.out.rows);
     this.#draw();
   }

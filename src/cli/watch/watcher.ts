@@ -38,9 +38,9 @@ export class Watcher {
     this.#speech.see(event);
   }
 
-  hear(delta: RunDelta): void {
-    this.model.hear(delta);
-    this.#speech.hear(delta);
+  applyDelta(delta: RunDelta): void {
+    this.model.applyDelta(delta);
+    this.#speech.applyDelta(delta);
   }
 
   leave(): void {

@@ -183,7 +183,9 @@ export class LocalRun {
     this.#executions += 1;
     this.#epoch = this.#host.epoch();
     const execution = this.#executions;
-    void this.execute(this.#primitives(execution)).catch((error: unknown) => this.#failed(execution, error));
+    void this.execute(this.#primitives(execution)).catch((error: unknown) =>
+      this.#retryLater(execution, error),
+    );
   }
 
   execute(primitives: ExecutionPrimitives): Promise<void> {
@@ -191,7 +193,7 @@ export class LocalRun {
   }
 
   /** Repeats an execution that threw, with growing delays, as any engine does. */
-  #failed(execution: number, error: unknown): void {
+  #retryLater(execution: number, error: unknown): void {
     if (execution !== this.#executions || this.#isClosed) return;
     // The execution cannot continue, but its tree may have ended the run already: waiting callers ask the tree.
     if (error instanceof ReplayDivergenceError) return this.#answerWaiting(null);

@@ -255,7 +255,8 @@ class RestateWorker implements RestateEngine {
     };
     const fuzz = this.#options.replayEveryStep ? new ReplayFuzz() : null;
     const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
-    const written: ChangePoll["written"] = (object, parts) => this.#poll.written(object, parts);
+    const notifyWritten: ChangePoll["notifyWritten"] = (object, changed) =>
+      this.#poll.notifyWritten(object, changed);
     return new Worker({
       services: [
         runHost(program, {
@@ -272,7 +273,7 @@ class RestateWorker implements RestateEngine {
           sinkHost(definition, { settings, names, seals, admin: this.#admin }),
         ),
         ...withContent(program.objects).map((definition) =>
-          objectHost(definition, { settings, names, seals, kill, written }),
+          objectHost(definition, { settings, names, seals, kill, notifyWritten }),
         ),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),

@@ -48,7 +48,7 @@ export interface CapOwner {
 }
 
 /**
- * Finds the largest output that fits every limit. `refusing` are further limits that may refuse the call. @throws
+ * Finds the largest output that fits every limit. `refusing`: further limits that may refuse the call. @throws
  * RangeError for an invalid request.
  */
 export function fit(

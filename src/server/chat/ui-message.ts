@@ -58,7 +58,7 @@ export class UiMessage {
     return [...announced, { type: "tool-approval-request", approvalId, toolCallId, reason: why }];
   }
 
-  hear(delta: RunDelta): readonly UiChunk[] {
+  applyDelta(delta: RunDelta): readonly UiChunk[] {
     const { runId, attempt, kind, text, update } = delta;
     if (update && runId === this.#root) return [updateOf(runId, update)];
     if (runId !== this.#root || (kind !== "text" && kind !== "reasoning")) return [];
@@ -102,7 +102,7 @@ export class UiMessage {
     const held = this.#held.filter((delta) => delta.attempt === attempt);
     // When earlier events are replayed, pieces of a later call arrive before its `model.start`.
     this.#held = this.#held.filter((delta) => delta.attempt !== attempt);
-    return [...entered, ...held.flatMap((delta) => this.hear(delta))];
+    return [...entered, ...held.flatMap((delta) => this.applyDelta(delta))];
   }
 
   #announce(toolCallId: string, toolName: string, input: Json): readonly UiChunk[] {

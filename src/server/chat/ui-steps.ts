@@ -18,7 +18,7 @@ export class UiSteps {
 
   /** Begins a step for a model call. A step whose call failed is reused. */
   begin(): readonly UiChunk[] {
-    return this.#hasTools || this.#isAnswered ? this.#next() : this.#again();
+    return this.#hasTools || this.#isAnswered ? this.#next() : this.#restart();
   }
 
   /** Ends a model call and keeps its text. */
@@ -44,7 +44,7 @@ export class UiSteps {
   conclude(answer: string): readonly UiChunk[] {
     if (this.#text === answer) return this.close();
     const goesOn = this.#open?.kind === "text" && answer.startsWith(this.#text);
-    const before = goesOn ? [] : this.#hasTools ? this.#next() : this.#again();
+    const before = goesOn ? [] : this.#hasTools ? this.#next() : this.#restart();
     return [...before, ...this.say("text", answer.slice(this.#text.length)), ...this.close()];
   }
 
@@ -73,7 +73,7 @@ export class UiSteps {
     return [...left, { type: "start-step" }];
   }
 
-  #again(): readonly UiChunk[] {
+  #restart(): readonly UiChunk[] {
     if (!this.#isIn) return this.#next();
     const closed = this.close();
     const isEmpty = this.#parts === 0 || this.#text === "";

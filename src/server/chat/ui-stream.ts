@@ -29,7 +29,7 @@ export async function* uiStream(
     const isKnown = unseen.size > 0;
     let chunks: readonly UiChunk[];
     let isStuck = false;
-    if ("second" in either) chunks = message.hear(either.second);
+    if ("second" in either) chunks = message.applyDelta(either.second);
     else if (either.first.type !== "approval.requested") chunks = message.take(either.first);
     else {
       const event = either.first;

@@ -79,7 +79,7 @@ export const auditRoutes: readonly Route[] = [
     method: "post",
     path: "/audit/verify",
     scope: "admin",
-    room: "reads",
+    pool: "reads",
     summary:
       "Verify the whole chain; with an earlier head, also detect removed links. With `progress`, the answer is a stream of JSON lines",
     body: shape.object({ head: shape.optional(head), progress: shape.optional(shape.flag()) }),

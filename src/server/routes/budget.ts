@@ -21,7 +21,7 @@ export const budgetRoutes: readonly Route[] = [
     path: "/budget",
     scope: "admin",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "The budget of the tenant, or of one of its users, and its use; null if there is none",
     query: shape.object({ user }),
     handle: async ({ host, principal, query }) =>

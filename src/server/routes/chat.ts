@@ -28,7 +28,7 @@ export const chatRoutes: readonly Route[] = [
     scope: "run",
     forUsers: true,
     isContent: true,
-    room: "starts",
+    pool: "starts",
     takesFiles: true,
     summary:
       "The newest message of an AI SDK chat: a tree in the session of that name, as a UI message stream",
@@ -45,7 +45,7 @@ export const chatRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     isContent: true,
-    room: "calls",
+    pool: "calls",
     summary: "The newest answer of a chat, complete or streaming, from its beginning; 204 if there is none",
     answers: "text/event-stream",
     handle: async (call) => {
@@ -62,7 +62,7 @@ export const chatRoutes: readonly Route[] = [
     scope: "read",
     forUsers: true,
     isContent: true,
-    room: "calls",
+    pool: "calls",
     summary: "The messages of a chat as UI messages, oldest first; `next` is the cursor of the page before",
     query: shape.object({ size: page.size, after: shape.optional(shape.id(EntryId.of, "an entry")) }),
     handle: async (call) => {

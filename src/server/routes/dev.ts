@@ -21,7 +21,7 @@ export const devRoutes: readonly Route[] = [
     method: "post",
     path: "/dev/faults",
     scope: "admin",
-    room: "reads",
+    pool: "reads",
     summary: "Cause a fault, to see how a tree recovers. Only `reeve dev` has this address",
     body: shape.object({ kind: shape.oneOf(faultKinds) }),
     handle: async (call) => {

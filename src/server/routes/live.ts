@@ -81,7 +81,7 @@ export const liveRoutes: readonly Route[] = [
     path: "/live/:live",
     scope: "read",
     forUsers: true,
-    room: "reads",
+    pool: "reads",
     summary: "Change what an open live stream watches. A tree without `after` is answered with its view",
     body: shape.object({
       trees: shape.optional(

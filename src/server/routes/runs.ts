@@ -92,7 +92,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs",
     scope: "run",
     forUsers: true,
-    room: "starts",
+    pool: "starts",
     takesFiles: true,
     summary: "Start a tree; the same id again is the same tree",
     body: start,
@@ -151,7 +151,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "The status of a run",
     handle: async (call) => {
       const run = await findRun(call);
@@ -163,7 +163,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run/result",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "The result of a run; null while it is alive. Without the scope content it has no output",
     handle: async (call) => {
       const result = await (await findRun(call)).resultNow();
@@ -210,7 +210,7 @@ export const runRoutes: readonly Route[] = [
     path: "/runs/:run/ledger",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "Limits, spend, reservations and amounts in doubt of the tree and the run",
     handle: async (call) => toJsonResponse(await (await findRun(call)).ledger()),
   }),

@@ -85,7 +85,7 @@ export const scheduleRoutes: readonly Route[] = [
     path: "/schedules",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "Schedules, by user and id, without their inputs",
     query: shape.object({ ...page, ...user, size: shape.optional(shape.whole({ min: 1, max: 200 })) }),
     handle: async ({ host, principal, query }) => {
@@ -100,7 +100,7 @@ export const scheduleRoutes: readonly Route[] = [
     path: "/schedules/:schedule",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "A schedule: its times, its input, its next and its last tick",
     query: shape.object(user),
     handle: async (call) => {

@@ -32,7 +32,7 @@ export const sessionCookieRoutes: readonly Route[] = [
     path: "/session",
     scope: null,
     forUsers: true,
-    room: "reads",
+    pool: "reads",
     summary: "Exchange the key for a session cookie",
     handle: async (call) => {
       const { host, principal, header } = call;

@@ -82,7 +82,7 @@ const readRoutes: readonly Route[] = [
     path: "/sessions/:session",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "A conversation: its head, the tree that has the turn, and how full the model's context is",
     query: shape.object(user),
     handle: async (call) => {
@@ -150,7 +150,7 @@ const writeRoutes: readonly Route[] = [
     path: "/sessions/:session/turns",
     scope: "run",
     forUsers: true,
-    room: "starts",
+    pool: "starts",
     takesFiles: true,
     summary: "Start a turn of a conversation; the same id again is the same turn",
     body: turnBody,
@@ -165,7 +165,7 @@ const writeRoutes: readonly Route[] = [
     path: "/sessions/:session/compaction",
     scope: "run",
     forUsers: true,
-    room: "starts",
+    pool: "starts",
     summary: "Compact the oldest part of a conversation; the output of the run is the entry, or null",
     body: shape.object({
       ...user,

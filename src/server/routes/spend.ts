@@ -106,7 +106,7 @@ export const spendRoutes: readonly Route[] = [
     path: "/runs/:run/doubts/:attempt",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary: "The ceiling and the price of a call in doubt; null if the call is not in doubt",
     handle: async (call) => {
       const attempt = shape.id(AttemptId.of, "an attempt").decode(call.params["attempt"], "path.attempt");
@@ -121,7 +121,7 @@ export const spendRoutes: readonly Route[] = [
     path: "/tenant",
     scope: "read",
     forUsers: true,
-    room: "calls",
+    pool: "calls",
     summary:
       "The account of the tenant, or of the user the caller acts for: budget, live trees, spend of today",
     handle: async ({ host, principal }) => {

@@ -34,7 +34,7 @@ export const switchRoutes: readonly Route[] = [
     method: "get",
     path: "/switches",
     scope: "admin",
-    room: "calls",
+    pool: "calls",
     summary: "Disabled agents and tools of the tenant; for a key without a tenant, of all tenants",
     handle: async ({ host, principal }) =>
       toJsonResponse({ items: await host.runtime.switches.list(whose(principal)) }),

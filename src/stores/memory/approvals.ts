@@ -17,7 +17,7 @@ import {
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryApprovals implements ApprovalStore {
-  readonly shelf = new TenantMap<ApprovalRecord>();
+  readonly byTenant = new TenantMap<ApprovalRecord>();
   readonly #userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined;
 
   /** `userOf` returns the user of a tree. Undefined if no run of the tree is known. */
@@ -26,20 +26,20 @@ export class MemoryApprovals implements ApprovalStore {
   }
 
   async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
-    const approvals = this.shelf.of(partition);
+    const approvals = this.byTenant.of(partition);
     if (!approvals.has(approval.id)) approvals.set(approval.id, copy({ ...approval, decision: null }));
   }
 
   async decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord> {
-    const asked = this.shelf.of(partition).get(id);
+    const asked = this.byTenant.of(partition).get(id);
     if (!asked) throw new NotFoundError({ what: "approval", id });
     const decided = copy({ ...asked, decision: asked.decision ?? decision });
-    this.shelf.of(partition).set(id, decided);
+    this.byTenant.of(partition).set(id, decided);
     return decided;
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
-    const approvals = this.shelf.of(partition);
+    const approvals = this.byTenant.of(partition);
     for (const [id, approval] of approvals)
       if (approval.treeId === tree) approvals.set(id, copy(eraseApproval(approval)));
   }
@@ -49,7 +49,7 @@ export class MemoryApprovals implements ApprovalStore {
     { state, treeId, userId, agentType, tool, risk }: ApprovalFilter,
     page: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
-    const found = this.shelf
+    const found = this.byTenant
       .of(partition)
       .values()
       .filter((approval) => state === undefined || (approval.decision === null) === (state === "pending"))

@@ -8,17 +8,17 @@ interface SizedEntry {
 
 export class MemoryCacheStore implements CacheStore {
   /** The oldest first. */
-  readonly shelf = new TenantMap<SizedEntry>();
+  readonly byTenant = new TenantMap<SizedEntry>();
 
   async get(partition: Partition, key: string, now: number): Promise<CacheEntry | undefined> {
-    const entry = this.shelf.of(partition).get(key)?.entry;
+    const entry = this.byTenant.of(partition).get(key)?.entry;
     return entry && entry.until > now ? copy(entry) : undefined;
   }
 
   async put(partition: Partition, entry: CacheEntry, { max, maxBytes }: CacheLimits): Promise<void> {
     const size = Buffer.byteLength(JSON.stringify(entry.value));
     if (size > maxBytes || max < 1) return;
-    const kept = this.shelf.of(partition);
+    const kept = this.byTenant.of(partition);
     kept.delete(entry.key);
     kept.set(entry.key, { entry: copy(entry), size });
     for (const [key, { entry: old }] of kept) if (old.until <= entry.at) kept.delete(key);
@@ -31,7 +31,7 @@ export class MemoryCacheStore implements CacheStore {
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
-    const kept = this.shelf.of(partition);
+    const kept = this.byTenant.of(partition);
     for (const [key, { entry }] of kept) if (entry.treeId === tree && !entry.isPermanent) kept.delete(key);
   }
 }

@@ -4,13 +4,13 @@ import { TenantMap } from "./tenant-map.ts";
 const eventsPerLook = 256;
 
 export class MemoryEvents implements EventStore {
-  readonly shelf = new TenantMap<Map<number, NumberedEvent>>();
+  readonly byTenant = new TenantMap<Map<number, NumberedEvent>>();
   readonly #waiting = new Set<() => void>();
   /** Subscribers to all trees of a tenant, by tenant. */
   readonly #ears = new Map<string, Set<() => void>>();
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
-    const trees = this.shelf.of(partition);
+    const trees = this.byTenant.of(partition);
     const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
     trees.set(tree, kept);
     // Events are never changed: they need no copy.
@@ -85,6 +85,6 @@ export class MemoryEvents implements EventStore {
 
   /** Creates nothing: a removed tree must not reappear. */
   #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
-    return this.shelf.of(partition).get(tree) ?? new Map<number, NumberedEvent>();
+    return this.byTenant.of(partition).get(tree) ?? new Map<number, NumberedEvent>();
   }
 }

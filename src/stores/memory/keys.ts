@@ -3,26 +3,26 @@ import { TenantMap } from "./tenant-map.ts";
 
 export class MemoryKeys implements KeyStore {
   /** By tree; the empty name is the tenant's own key. Null: destroyed. */
-  readonly shelf = new TenantMap<WrappedKey | null>();
+  readonly byTenant = new TenantMap<WrappedKey | null>();
 
   async put(partition: Partition, tree: TreeId | null, key: WrappedKey): Promise<WrappedKey> {
-    const before = this.#kept(partition, tree);
+    const before = this.#find(partition, tree);
     const isOther = before !== null && before.id !== key.id;
     const kept = isOther ? before : { id: key.id, wrapped: Uint8Array.from(key.wrapped) };
-    this.shelf.of(partition).set(tree ?? "", kept);
+    this.byTenant.of(partition).set(tree ?? "", kept);
     return kept;
   }
 
   async get(partition: Partition, tree: TreeId | null): Promise<WrappedKey | null> {
-    return this.#kept(partition, tree);
+    return this.#find(partition, tree);
   }
 
   async destroy(partition: Partition, tree: TreeId | null): Promise<void> {
-    this.shelf.of(partition).set(tree ?? "", null);
+    this.byTenant.of(partition).set(tree ?? "", null);
   }
 
-  #kept(partition: Partition, tree: TreeId | null): WrappedKey | null {
-    const kept = this.shelf.of(partition).get(tree ?? "");
+  #find(partition: Partition, tree: TreeId | null): WrappedKey | null {
+    const kept = this.byTenant.of(partition).get(tree ?? "");
     if (kept === null) throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
     return kept ?? null;
   }

@@ -2,27 +2,27 @@ import { type LimitStore, LimitState, type RateRequest, type Partition } from "#
 import { TenantMap } from "./tenant-map.ts";
 
 export class MemoryLimits implements LimitStore {
-  readonly shelf = new TenantMap<LimitState>();
+  readonly byTenant = new TenantMap<LimitState>();
 
   async take(
     partition: Partition,
     key: string,
     { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
-    const { state, waitMs } = LimitState.take(this.#kept(partition, key), rate, now);
-    this.shelf.of(partition).set(key, state);
+    const { state, waitMs } = LimitState.take(this.#find(partition, key), rate, now);
+    this.byTenant.of(partition).set(key, state);
     return waitMs;
   }
 
   async correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void> {
-    this.shelf.of(partition).set(key, LimitState.correct(this.#kept(partition, key), used));
+    this.byTenant.of(partition).set(key, LimitState.correct(this.#find(partition, key), used));
   }
 
   async slow(partition: Partition, key: string, until: number): Promise<void> {
-    this.shelf.of(partition).set(key, LimitState.slow(this.#kept(partition, key), until));
+    this.byTenant.of(partition).set(key, LimitState.slow(this.#find(partition, key), until));
   }
 
-  #kept(partition: Partition, key: string): LimitState {
-    return this.shelf.of(partition).get(key) ?? LimitState.none;
+  #find(partition: Partition, key: string): LimitState {
+    return this.byTenant.of(partition).get(key) ?? LimitState.none;
   }
 }

@@ -89,11 +89,11 @@ const toManifestId = ({ stepId, attempt }: ManifestRecord): string => `${stepId}
 const toManifestCursor = (manifest: ManifestRecord): PageCursor => [manifest.at, toManifestId(manifest)];
 
 function ofTree<Item>(
-  shelf: TenantMap<Map<string, Item>>,
+  byTenant: TenantMap<Map<string, Item>>,
   partition: Partition,
   tree: TreeId,
 ): Map<string, Item> {
-  const trees = shelf.of(partition);
+  const trees = byTenant.of(partition);
   const known = trees.get(tree);
   if (known) return known;
   const items = new Map<string, Item>();

@@ -34,7 +34,7 @@ interface Memory {
 
 export class MemoryMemories implements MemoryStore {
   /** By owner. */
-  readonly #shelf = new TenantMap<Memory>();
+  readonly #byTenant = new TenantMap<Memory>();
   readonly #vectors: MemoryVectors;
 
   constructor(vectors: MemoryVectors) {
@@ -182,11 +182,11 @@ export class MemoryMemories implements MemoryStore {
   }
 
   eraseUser(partition: Partition, user: UserId | null): void {
-    for (const [key] of this.#ownersOf(partition, user)) this.#shelf.of(partition).delete(key);
+    for (const [key] of this.#ownersOf(partition, user)) this.#byTenant.of(partition).delete(key);
   }
 
   eraseSession(partition: Partition, session: SessionKey): void {
-    this.#shelf.of(partition).delete(MemoryOwner.key(MemoryOwner.session(session)));
+    this.#byTenant.of(partition).delete(MemoryOwner.key(MemoryOwner.session(session)));
     const index = this.#find(partition, MemoryOwner.user(session.userId))?.index;
     for (const key of index?.keys() ?? [])
       if (key.startsWith(MemoryItem.episodesPrefix(session.id))) index?.delete(key);
@@ -208,11 +208,11 @@ export class MemoryMemories implements MemoryStore {
   #ownersOf(partition: Partition, user: UserId | null): (readonly [string, Memory])[] {
     const own = MemoryOwner.key(MemoryOwner.user(user));
     const sessions = MemoryOwner.sessionsPrefix(user);
-    return [...this.#shelf.of(partition)].filter(([key]) => key === own || key.startsWith(sessions));
+    return [...this.#byTenant.of(partition)].filter(([key]) => key === own || key.startsWith(sessions));
   }
 
   #find(partition: Partition, owner: MemoryOwner): Memory | undefined {
-    return this.#shelf.of(partition).get(MemoryOwner.key(owner));
+    return this.#byTenant.of(partition).get(MemoryOwner.key(owner));
   }
 
   #of(partition: Partition, owner: MemoryOwner): Memory {
@@ -225,7 +225,7 @@ export class MemoryMemories implements MemoryStore {
       writes: new Map(),
       receipts: new Map(),
     };
-    this.#shelf.of(partition).set(MemoryOwner.key(owner), fresh);
+    this.#byTenant.of(partition).set(MemoryOwner.key(owner), fresh);
     return fresh;
   }
 }

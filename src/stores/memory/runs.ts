@@ -15,7 +15,7 @@ import {
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryRuns implements RunStore {
-  readonly shelf = new TenantMap<RunRecord>();
+  readonly byTenant = new TenantMap<RunRecord>();
   readonly #onEnd: (partition: Partition, tree: TreeId) => void;
 
   /** `onEnd` is called for each record of a root that has ended. */
@@ -24,13 +24,13 @@ export class MemoryRuns implements RunStore {
   }
 
   async put(partition: Partition, run: RunRecord): Promise<void> {
-    const runs = this.shelf.of(partition);
+    const runs = this.byTenant.of(partition);
     if ((runs.get(run.runId)?.seq ?? -1) < run.seq) runs.set(run.runId, copy(run));
     if (run.parentRunId === null && run.endedAt !== null) this.#onEnd(partition, run.treeId);
   }
 
   async list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>> {
-    const found = this.shelf
+    const found = this.byTenant
       .of(partition)
       .values()
       .filter((run) => fits(run, filter));
@@ -39,7 +39,7 @@ export class MemoryRuns implements RunStore {
 
   async search(partition: Partition, search: TreeSearch, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
-    const found = [...this.shelf.of(partition).values()]
+    const found = [...this.byTenant.of(partition).values()]
       .filter((run) => run.parentRunId === null && isFound(run, search))
       .toSorted((a, b) => compareFound(search, a, b))
       .map((run) => ({ run, place: toRunCursor(search, run) }));
@@ -50,7 +50,7 @@ export class MemoryRuns implements RunStore {
 
   async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
     const totals = { trees: 0, agents: 0, costMicros: 0, inDoubtMicros: 0, reservedMicros: 0 };
-    for (const run of this.shelf.of(partition).values()) {
+    for (const run of this.byTenant.of(partition).values()) {
       const isOther = userId !== undefined && run.userId !== userId;
       if (run.parentRunId !== null || run.endedAt !== null || isOther) continue;
       totals.trees += 1;
@@ -63,7 +63,7 @@ export class MemoryRuns implements RunStore {
   }
 
   async tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]> {
-    const found = [...this.shelf.of(partition).values()].filter((run) => run.treeId === tree);
+    const found = [...this.byTenant.of(partition).values()].filter((run) => run.treeId === tree);
     return found.toSorted((a, b) => numberOf(a) - numberOf(b));
   }
 }

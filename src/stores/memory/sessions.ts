@@ -26,7 +26,7 @@ interface Conversation {
 const toSessionKey = ({ id, userId }: SessionKey): string => `${id} ${userId ?? ""}`;
 
 export class MemorySessions implements SessionStore {
-  readonly shelf = new TenantMap<Conversation>();
+  readonly byTenant = new TenantMap<Conversation>();
   readonly #onRemove: (partition: Partition, session: SessionKey) => void;
 
   /** `onRemove` is called for each session that is removed. */
@@ -74,7 +74,7 @@ export class MemorySessions implements SessionStore {
     { userId, agentId, unnamed = false }: SessionFilter,
     page: PageRequest,
   ): Promise<Page<SessionHead>> {
-    const fitting = this.shelf
+    const fitting = this.byTenant
       .of(partition)
       .values()
       .map(toHead)
@@ -90,7 +90,7 @@ export class MemorySessions implements SessionStore {
   }
 
   async remove(partition: Partition, session: SessionKey): Promise<void> {
-    this.shelf.of(partition).delete(toSessionKey(session));
+    this.byTenant.of(partition).delete(toSessionKey(session));
     this.#onRemove(partition, session);
   }
 
@@ -175,7 +175,7 @@ export class MemorySessions implements SessionStore {
   }
 
   #find(partition: Partition, session: SessionKey): Conversation | undefined {
-    return this.shelf.of(partition).get(toSessionKey(session));
+    return this.byTenant.of(partition).get(toSessionKey(session));
   }
 
   #of(partition: Partition, session: SessionKey): Conversation {
@@ -185,7 +185,7 @@ export class MemorySessions implements SessionStore {
   }
 
   #create(partition: Partition, head: Conversation["head"]): Conversation {
-    const sessions = this.shelf.of(partition);
+    const sessions = this.byTenant.of(partition);
     const key = toSessionKey(head);
     const conversation = sessions.get(key) ?? { head, entries: new Map(), leaves: new Map() };
     sessions.set(key, conversation);

@@ -27,17 +27,17 @@ interface OwnedRow extends DayRow {
 }
 
 export class MemorySpend implements SpendStore {
-  readonly shelf = new TenantMap<TreeSpend>();
+  readonly byTenant = new TenantMap<TreeSpend>();
   readonly #days = new TenantMap<DayRow>();
   /** The money of all trees, by hour, agent and model. */
   readonly #sums = new TenantMap<SpendRow>();
 
   async tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null> {
-    return copy(this.shelf.of(partition).get(tree) ?? null);
+    return copy(this.byTenant.of(partition).get(tree) ?? null);
   }
 
   async put(partition: Partition, tree: TreeId, spend: TreeSpend): Promise<void> {
-    const trees = this.shelf.of(partition);
+    const trees = this.byTenant.of(partition);
     const before = trees.get(tree);
     if (before && (before.seq >= spend.seq || before.rolledSeq !== spend.rolledSeq)) return;
     trees.set(tree, copy(spend));
@@ -79,14 +79,14 @@ export class MemorySpend implements SpendStore {
     { userId }: { readonly userId?: UserId },
     page: PageRequest,
   ): Promise<Page<CallInDoubt>> {
-    const found = [...this.shelf.of(partition)].flatMap(([tree, spend]) =>
+    const found = [...this.byTenant.of(partition)].flatMap(([tree, spend]) =>
       userId === undefined || spend.userId === userId ? doubtsOf(TreeId.of(tree), spend) : [],
     );
     return toPage(found, page, ({ at, attempt }) => [at, attempt]);
   }
 
   async compact(partition: Partition, before: number): Promise<number> {
-    const quiet = [...this.shelf.of(partition)].filter(
+    const quiet = [...this.byTenant.of(partition)].filter(
       ([, { seq, rolledSeq, rows, calls }]) =>
         rolledSeq < seq &&
         Spend.lastHour({ rows }) < before &&
@@ -99,14 +99,14 @@ export class MemorySpend implements SpendStore {
 
   /** Keeps the money of a tree in rows by day. */
   forget(partition: Partition, tree: TreeId): void {
-    const spend = this.shelf.of(partition).get(tree);
+    const spend = this.byTenant.of(partition).get(tree);
     if (spend) this.#addUp(partition, tree, spend);
-    this.shelf.of(partition).delete(tree);
+    this.byTenant.of(partition).delete(tree);
   }
 
   /** Keeps the money of a user's trees under no user and no tree. */
   eraseUser(partition: Partition, user: UserId | null): void {
-    for (const [tree, spend] of this.shelf.of(partition))
+    for (const [tree, spend] of this.byTenant.of(partition))
       if (spend.userId === user) this.#addUp(partition, TreeId.of(tree), { ...spend, userId: null });
     const days = this.#days.of(partition);
     for (const [key, row] of days) {
@@ -119,7 +119,7 @@ export class MemorySpend implements SpendStore {
   #addUp(partition: Partition, tree: TreeId, spend: TreeSpend): void {
     const { userId, seq, rows } = spend;
     for (const row of rows) this.#addDay(partition, { ...row, hour: Spend.dayStart(row.hour), userId });
-    this.shelf.of(partition).set(tree, { userId, seq, rolledSeq: seq, rows: [], calls: [] });
+    this.byTenant.of(partition).set(tree, { userId, seq, rolledSeq: seq, rows: [], calls: [] });
   }
 
   #addDay(partition: Partition, row: DayRow): void {
@@ -134,7 +134,7 @@ export class MemorySpend implements SpendStore {
 
   *#rows(partition: Partition): Generator<OwnedRow, void> {
     for (const row of this.#days.of(partition).values()) yield { ...row, treeId: null };
-    for (const [tree, { rows, userId }] of this.shelf.of(partition))
+    for (const [tree, { rows, userId }] of this.byTenant.of(partition))
       for (const row of rows) yield { ...row, userId, treeId: TreeId.of(tree) };
   }
 }

@@ -14,13 +14,13 @@ import { copy, TenantMap } from "./tenant-map.ts";
 
 export class MemoryVectors implements VectorStore {
   /** By owner, then by item and embedder. */
-  readonly #shelf = new TenantMap<Map<string, MemoryVector>>();
+  readonly #byTenant = new TenantMap<Map<string, MemoryVector>>();
 
   async put(partition: Partition, owner: MemoryOwner, vectors: readonly MemoryVector[]): Promise<void> {
     vectors.forEach(MemoryVector.check);
     const key = MemoryOwner.key(owner);
-    const own = this.#shelf.of(partition).get(key) ?? new Map<string, MemoryVector>();
-    this.#shelf.of(partition).set(key, own);
+    const own = this.#byTenant.of(partition).get(key) ?? new Map<string, MemoryVector>();
+    this.#byTenant.of(partition).set(key, own);
     for (const vector of vectors) own.set(toVectorKey(vector), copy(vector));
   }
 
@@ -48,7 +48,7 @@ export class MemoryVectors implements VectorStore {
 
   drop(partition: Partition, owner: MemoryOwner, items: readonly MemoryItem[]): void {
     const gone = new Set(items.map(MemoryItem.key));
-    const own = this.#shelf.of(partition).get(MemoryOwner.key(owner));
+    const own = this.#byTenant.of(partition).get(MemoryOwner.key(owner));
     for (const [key, { item }] of own ?? []) if (gone.has(MemoryItem.key(item))) own?.delete(key);
   }
 
@@ -65,14 +65,14 @@ export class MemoryVectors implements VectorStore {
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
-    const owners = this.#shelf.of(partition);
+    const owners = this.#byTenant.of(partition);
     const own = MemoryOwner.key(MemoryOwner.user(user));
     const sessions = MemoryOwner.sessionsPrefix(user);
     for (const key of owners.keys()) if (key === own || key.startsWith(sessions)) owners.delete(key);
   }
 
   async eraseSession(partition: Partition, session: SessionKey): Promise<void> {
-    const owners = this.#shelf.of(partition);
+    const owners = this.#byTenant.of(partition);
     owners.delete(MemoryOwner.key(MemoryOwner.session(session)));
     const own = owners.get(MemoryOwner.key(MemoryOwner.user(session.userId)));
     const prefix = MemoryItem.episodesPrefix(session.id);
@@ -80,7 +80,7 @@ export class MemoryVectors implements VectorStore {
   }
 
   #own(partition: Partition, owner: MemoryOwner): MemoryVector[] {
-    return [...(this.#shelf.of(partition).get(MemoryOwner.key(owner))?.values() ?? [])];
+    return [...(this.#byTenant.of(partition).get(MemoryOwner.key(owner))?.values() ?? [])];
   }
 }
 

@@ -83,12 +83,12 @@ export class Listener {
       const { partition, tree } = Partition.parse(payload.slice(payload.indexOf(" ") + 1));
       if (tree !== null) this.#heard(partition, tree);
     });
-    client.on("error", () => this.#lost(client));
-    client.on("end", () => this.#lost(client));
+    client.on("error", () => this.#handleLoss(client));
+    client.on("end", () => this.#handleLoss(client));
     client
       .connect()
       .then(() => client.query(`listen ${channel}`))
-      .then(this.#renewed, () => this.#lost(client));
+      .then(this.#renewed, () => this.#handleLoss(client));
   }
 
   async close(): Promise<void> {
@@ -99,7 +99,7 @@ export class Listener {
     await client?.end();
   }
 
-  #lost(client: Client): void {
+  #handleLoss(client: Client): void {
     if (this.#client !== client) return;
     this.#client = null;
     client.end().catch(() => {});

@@ -42,7 +42,7 @@ export class SqlMemories implements MemoryStore {
   ): Promise<readonly MemoryItem[]> {
     Fact.check(fact);
     const { id, key, value, validFrom, validTo, recordedAt, runId, labels } = fact;
-    return this.#once(partition, owner, id, async (db, own) => {
+    return this.#writeOnce(partition, owner, id, async (db, own) => {
       const replaced = await db
         .deleteFrom("reeve_memory_fact")
         .where((eb) => eb.and({ ...own, key, valid_from: validFrom }))
@@ -92,7 +92,7 @@ export class SqlMemories implements MemoryStore {
     owner: MemoryOwner,
     request: ForgetRequest,
   ): Promise<readonly MemoryItem[]> {
-    return this.#once(partition, owner, request.id, async (db, own) => {
+    return this.#writeOnce(partition, owner, request.id, async (db, own) => {
       const erased = await db
         .deleteFrom("reeve_memory_fact")
         .where((eb) => eb.and({ ...own }))
@@ -221,7 +221,7 @@ export class SqlMemories implements MemoryStore {
   }
 
   /** Runs the work, unless a write with this id exists: then returns its result. */
-  #once(
+  #writeOnce(
     partition: Partition,
     owner: MemoryOwner,
     id: string,

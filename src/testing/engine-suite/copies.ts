@@ -69,7 +69,7 @@ export const copyCases: readonly EngineCase[] = [
       assert.match(start, /Notes, read 2 times\..*Session ID/);
       assert.deepEqual(copy?.tools, parent?.tools);
       assert.equal(reads, 2);
-      // The page is shown to the parent only, and a tool off the list gives an error result.
+      // Only the parent is shown the page, and a tool that is not on the list gives an error result.
       assert.ok(parent?.messages.some((message) => ChatMessage.text(message) === "Open page."));
       assert.match(JSON.stringify(after?.messages.at(-1)), /mail is not among the tools this run may call/);
       assert.deepEqual(mailed, []);

@@ -16,7 +16,7 @@ const reader = (made: Desk, answer: "reply" | "return" | "emit"): Agent =>
     await calls(ctx, "read_web");
     if (answer === "reply" && task) await ctx.reply(task, "read");
     if (answer === "emit") await ctx.emit("read");
-    // It stays alive, so that its message alone carries the labels, not its end.
+    // It stays alive, so that the labels come from its message and not from its end.
     return answer === "return" ? "read" : forever(ctx);
   });
 

@@ -48,7 +48,7 @@ class Started {
   }
 }
 
-/** Waits until another schedule has ticked so often. The engine's time has passed by then. */
+/** Waits until another schedule has made this many ticks, so that the engine's time has advanced. */
 async function passTicks(runtime: Runtime, started: Started, count: number): Promise<void> {
   const id = freshId("clock");
   await runtime.schedules.set({ id, cron: everySecond, agent: started.agent, input: "tick" });

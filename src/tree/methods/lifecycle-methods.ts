@@ -16,7 +16,8 @@ import { giveUpDue } from "../waiting-calls.ts";
 export function endRun(work: TreeWork, argument: ArgumentOf<"end">): ReplyOf<"end"> {
   book(work, argument);
   const slot = work.slot(argument.run);
-  const result = slot && end(work, argument.run, fitReport(work, verdict(argument.end, slot, work.now)));
+  const result =
+    slot && end(work, argument.run, fitReport(work, toEffectiveEnd(argument.end, slot, work.now)));
   return result ? finalResult(work, result) : null;
 }
 
@@ -41,7 +42,7 @@ function fitReport(work: TreeWork, report: EndReport): EndReport {
  * Returns the effective end of a run. A cancelled run ends as cancelled, with its partial output, regardless of its
  * report.
  */
-function verdict(report: EndReport, slot: Slot, now: number): EndReport {
+function toEffectiveEnd(report: EndReport, slot: Slot, now: number): EndReport {
   const reason = report.status === "failed" ? whyStopped(slot, now) : slot.cancelled;
   if (reason === null || report.stopReason === "deadline") return report;
   const { output, labels, unread, isSaved, hasActed } = report;

@@ -86,7 +86,7 @@ export class LedgerRows {
   /** Returns every live run, in spawn order. */
   runs(): readonly RunId[] {
     const stored = this.#stored.all().flatMap(({ run }) => (this.#hasEnded(run) ? [] : [run]));
-    return [...stored, ...this.#spawned()];
+    return [...stored, ...this.#listSpawned()];
   }
 
   /** Returns these runs and all their live descendants. */
@@ -106,7 +106,7 @@ export class LedgerRows {
   oldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
     const isOpen = (run: RunId): boolean => this.slots.get(run)?.cancelled === null;
     for (const run of this.#stored.ofAgent(agentId)) if (isOpen(run)) return run;
-    return this.#spawned().find((run) => agentOf(run) === agentId && isOpen(run)) ?? null;
+    return this.#listSpawned().find((run) => agentOf(run) === agentId && isOpen(run)) ?? null;
   }
 
   commit(agentOf: (run: RunId) => AgentId | undefined): void {
@@ -142,7 +142,7 @@ export class LedgerRows {
   }
 
   /** Returns the runs that this call has spawned. */
-  #spawned(): readonly RunId[] {
+  #listSpawned(): readonly RunId[] {
     return this.slots.changes().flatMap(({ id, stored, now }) => (!stored && now ? [id] : []));
   }
 }

@@ -37,10 +37,10 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I4",
     what: "a retry passes no gate",
     file: "run/model-calls.ts",
-    was: "const gate = this.#granted(await this.#pass(attempt, asked, reservation), asked, remedy);",
+    was: "const gate = this.#requireGrant(await this.#pass(attempt, asked, reservation), asked, remedy);",
     is: `const gate = asked.retry > 0
       ? { ceiling: { tokens: 0, costMicros: 0 }, outputTokens: 100, shrunk: null }
-      : this.#granted(await this.#pass(attempt, asked, reservation), asked, remedy);`,
+      : this.#requireGrant(await this.#pass(attempt, asked, reservation), asked, remedy);`,
   },
   {
     predicate: "I5",

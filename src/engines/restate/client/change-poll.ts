@@ -7,7 +7,7 @@ const maxObjects = 1_000;
 
 interface Watcher {
   readonly name: string | undefined;
-  readonly hurry: () => void;
+  readonly pollSoon: () => void;
 }
 
 interface WatchedObject {
@@ -16,7 +16,7 @@ interface WatchedObject {
   /** Number of waits for a change of one name. */
   namedWaits: number;
   /** Whether its methods have run in this process, which then notifies waiters of a name. */
-  isHere: boolean;
+  runsHere: boolean;
   readonly watchers: Set<Watcher>;
 }
 
@@ -36,13 +36,13 @@ export class ChangePoll {
     const watched = this.#of(object);
     const { promise, resolve } = Promise.withResolvers<void>();
     let timer = setTimeout(resolve, nextWait(watched, name));
-    const hurry = (): void => {
+    const pollSoon = (): void => {
       clearTimeout(timer);
       // A write can be read only once the server has it.
       timer = setTimeout(resolve, firstMs);
     };
     const stop = (): void => resolve();
-    const watcher: Watcher = { name, hurry };
+    const watcher: Watcher = { name, pollSoon };
     watched.watchers.add(watcher);
     either.addEventListener("abort", stop, { once: true });
     try {
@@ -60,18 +60,18 @@ export class ChangePoll {
     const watched = this.#objects.get(toObjectKey(object));
     if (!watched) return;
     watched.anyWaits = 0;
-    if (!watched.isHere) watched.namedWaits = 0;
+    if (!watched.runsHere) watched.namedWaits = 0;
   }
 
   /** Notifies waiters that a method in this process has written these names. */
-  written(object: ObjectAddress, names: ReadonlySet<string>): void {
+  notifyWritten(object: ObjectAddress, names: ReadonlySet<string>): void {
     const watched = this.#of(object);
-    if (!watched.isHere) watched.namedWaits = Infinity;
-    watched.isHere = true;
-    for (const { name, hurry } of watched.watchers) {
+    if (!watched.runsHere) watched.namedWaits = Infinity;
+    watched.runsHere = true;
+    for (const { name, pollSoon } of watched.watchers) {
       if (name === undefined || !names.has(name)) continue;
       watched.namedWaits = 0;
-      hurry();
+      pollSoon();
     }
   }
 
@@ -83,7 +83,7 @@ export class ChangePoll {
     return this.#objects.getOrCreate(toObjectKey(object), () => ({
       anyWaits: 0,
       namedWaits: 0,
-      isHere: false,
+      runsHere: false,
       watchers: new Set<Watcher>(),
     }));
   }

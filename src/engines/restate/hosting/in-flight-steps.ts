@@ -105,14 +105,14 @@ export class StepLease {
   acknowledge(key: string): void {
     this.#steps.delete(key);
     this.#changed();
-    if (this.#held().length > 0) return;
+    if (this.#listHeld().length > 0) return;
     for (const resolve of this.#whenIdle) resolve();
     this.#whenIdle = [];
   }
 
   /** Resolves when this attempt runs no closure and all results are journaled. */
   async idle(): Promise<void> {
-    if (this.#held().length === 0) return;
+    if (this.#listHeld().length === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#whenIdle = [...this.#whenIdle, resolve];
     await promise;
@@ -120,12 +120,12 @@ export class StepLease {
 
   /** Handles the end of an attempt whose execution continues: it may return here, or move elsewhere. */
   lost(): void {
-    if (this.#held().length > 0) setTimeout(() => this.ended(), this.#stepRetentionMs).unref();
+    if (this.#listHeld().length > 0) setTimeout(() => this.ended(), this.#stepRetentionMs).unref();
   }
 
   /** Aborts everything that still runs for this attempt: it will not be requested again. */
   ended(): void {
-    for (const [key, step] of this.#held()) {
+    for (const [key, step] of this.#listHeld()) {
       this.acknowledge(key);
       step.controller.abort(createAbandonedError());
     }
@@ -149,7 +149,7 @@ export class StepLease {
     return step;
   }
 
-  #held(): readonly (readonly [string, InFlightStep])[] {
+  #listHeld(): readonly (readonly [string, InFlightStep])[] {
     return [...this.#steps].filter(([, step]) => step.holder === this);
   }
 }

@@ -159,13 +159,13 @@ export class ObjectCall {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
       const time = this.#restate.date.now();
-      await this.#read(this.#missing(names), async () => void (this.#time = await time));
+      await this.#read(this.#listMissing(names), async () => void (this.#time = await time));
     });
   }
 
   /** Fetches these names. @throws Fetch if any of them is missing. */
   fetch(names: readonly string[]): void {
-    const missing = this.#missing(names);
+    const missing = this.#listMissing(names);
     if (missing.length === 0) return;
     throw new Fetch(() => this.#read(missing));
   }
@@ -174,7 +174,7 @@ export class ObjectCall {
    * Returns the missing names, each once: a caller may name a value twice, such as the record of a run that is the
    * root.
    */
-  #missing(names: readonly string[]): readonly string[] {
+  #listMissing(names: readonly string[]): readonly string[] {
     return [...new Set(names)].filter((name) => !this.#state.has(name));
   }
 

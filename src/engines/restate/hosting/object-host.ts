@@ -23,7 +23,7 @@ export interface ObjectHostOptions {
   /** Ends an execution for good, best effort. */
   readonly kill: (execution: string) => void;
   /** Called with the names that an object has changed in this process. */
-  readonly written: (object: ObjectAddress, names: ReadonlySet<string>) => void;
+  readonly notifyWritten: (object: ObjectAddress, names: ReadonlySet<string>) => void;
 }
 
 const bytes = { input: serde.binary, output: serde.binary };
@@ -31,7 +31,7 @@ const bytes = { input: serde.binary, output: serde.binary };
 /** Hosts one type of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
 export function objectHost(
   definition: ObjectDefinition,
-  { settings, names, seals, kill, written }: ObjectHostOptions,
+  { settings, names, seals, kill, notifyWritten }: ObjectHostOptions,
 ): VirtualObjectDefinition<string, unknown> {
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
@@ -46,7 +46,7 @@ export function objectHost(
       );
       const call = new ObjectCall({ restate, writer: restate, definition, names, seals: using, kill });
       const { result, changed } = await call.execute(method, argument);
-      written({ type: definition.type, key: restate.key }, changed);
+      notifyWritten({ type: definition.type, key: restate.key }, changed);
       return sealJson(using.reply, result);
     }),
   ]);

@@ -66,7 +66,7 @@ export class Worker {
     if (this.#listener.listening) this.#listener.close();
     for (const session of this.#sessions.keys()) this.#windDown(session);
     const limits = { clock: systemClock, ms: graceMs, onTimeout: () => undefined };
-    await withTimeout(limits, () => this.#emptied());
+    await withTimeout(limits, () => this.#waitForDisconnect());
   }
 
   /** Closes immediately. Running executions are lost here and continue elsewhere, or when a worker comes back. */
@@ -74,7 +74,7 @@ export class Worker {
     this.#isClosing = true;
     if (this.#listener.listening) this.#listener.close();
     for (const session of this.#sessions.keys()) session.destroy();
-    await this.#emptied();
+    await this.#waitForDisconnect();
   }
 
   #watch(session: ServerHttp2Session): void {
@@ -106,12 +106,12 @@ export class Worker {
   }
 
   /** Resolves when Restate has no connection to this worker. */
-  async #emptied(): Promise<void> {
+  async #waitForDisconnect(): Promise<void> {
     const closings = [...this.#sessions.keys()].map(
       (session) => new Promise<void>((resolve) => session.once("close", resolve)),
     );
     await Promise.all(closings);
-    if (this.#sessions.size > 0) return this.#emptied();
+    if (this.#sessions.size > 0) return this.#waitForDisconnect();
   }
 
   /** Handles a request. One for another build gets a 404, and Restate retries until that build is served again. */
