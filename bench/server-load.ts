@@ -79,7 +79,7 @@ export class ServerLoad {
   async #start(): Promise<void> {
     this.#underWay += 1;
     const began = performance.now();
-    const { status, text } = await this.#ask("POST", "/runs", { agent: "clerk", input: "work" });
+    const { status, text } = await this.#ask("POST", "/runs", { agent: "writer", input: "work" });
     this.#underWay -= 1;
     const took = this.#tookMs.get(status) ?? [];
     this.#tookMs.set(status, took);

@@ -23,8 +23,8 @@ interface Given {
 }
 
 /** Works for about a second, and publishes progress. */
-const clerk: Agent = {
-  id: AgentId.of("clerk"),
+const writer: Agent = {
+  id: AgentId.of("writer"),
   run: async (ctx) => {
     for (let n = 0; n < 5; n += 1) {
       await ctx.step("work", () => new Promise<number>((resolve) => setTimeout(() => resolve(n), 200)));
@@ -45,7 +45,7 @@ async function serve(as: "worker" | "server", given: Given): Promise<void> {
   const { ingress, admin, connectionString, auth } = given;
   const engine = restate({ ingress, admin, log: () => undefined });
   const store = await postgresStore({ connectionString });
-  const runtime = createRuntime({ agents: [clerk], engine, store });
+  const runtime = createRuntime({ agents: [writer], engine, store });
   process.once("disconnect", () => process.exit());
   if (as === "worker") await runtime.serve({ port: 0 });
   const url = as === "worker" ? "" : (await listen({ runtime, port: 0, auth: apiKeys(auth), limits })).url;

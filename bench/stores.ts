@@ -37,7 +37,7 @@ async function appends(name: string, store: Store): Promise<void> {
     while (performance.now() - began < 3_000) {
       const events = Array.from({ length: batch }, (): NumberedEvent => {
         seq += 1;
-        const base = { treeId: of, runId, agent: AgentId.of("clerk"), at: seq, attempt: null, seq };
+        const base = { treeId: of, runId, agent: AgentId.of("writer"), at: seq, attempt: null, seq };
         return { ...base, type: "cycle.start", eventId: EventId.of(runId, String(seq)), step: seq };
       });
       await store.events.append(acme, of, events);

@@ -13,7 +13,7 @@ const warmUp = 100;
 
 const story = new Story().starts(0, "lead").asks(0, "a", { cost: 10_000 });
 story.tell(0, "tool.start", { tool: "survey", callId: "c" });
-for (let n = 1; n <= 200; n += 1) story.starts(n, `digger/${n}`, { parent: 0 });
+for (let n = 1; n <= 200; n += 1) story.starts(n, `researcher/${n}`, { parent: 0 });
 
 const unreachable = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 const limits = { caps: { tree: 20_000_000, runs: new Map() }, see: () => {} };

@@ -5,21 +5,25 @@ import { agent, createRuntime } from "reeve";
 import { answers, fakeProvider } from "reeve/testing";
 import { engine } from "./engine.ts";
 
-await using double = await fakeProvider({ script: answers([{ text: "The mill was built in 1287." }]) });
+await using double = await fakeProvider({
+  script: answers([{ text: "Sales of heat pumps grew by 9 percent." }]),
+});
 const anthropic = createAnthropic({ baseURL: double.baseURL, apiKey: "none" });
 
-const historian = agent({
-  name: "historian",
+const researcher = agent({
+  name: "researcher",
   model: anthropic("claude-sonnet-4-5"),
   instructions: "Answer in one sentence.",
 });
 
-await using runtime = createRuntime({ agents: [historian], engine });
+await using runtime = createRuntime({ agents: [researcher], engine });
 await runtime.serve({ port: 0 }); // a durable engine needs a worker; the local one does not
-const run = await runtime.start(historian, "When was the mill built?", { budget: { maxCostUsd: 0.1 } });
+const run = await runtime.start(researcher, "How did sales of heat pumps develop?", {
+  budget: { maxCostUsd: 0.1 },
+});
 const result = await run.result();
 
 console.log(result.output, `(${result.costMicros} micro-dollars)`);
-assert.equal(result.output, "The mill was built in 1287.");
+assert.equal(result.output, "Sales of heat pumps grew by 9 percent.");
 assert.equal(result.status, "completed");
 assert.ok(result.costMicros > 0 && result.costMicros <= 100_000);

@@ -5,7 +5,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
 import { engine } from "./engine.ts";
 
-const archive = new Map([["mill", "built in 1287"]]);
+const archive = new Map([["heat pumps", "sales grew by 9 percent"]]);
 const sent: string[] = [];
 
 const look = tool({
@@ -19,24 +19,24 @@ const look = tool({
 
 const mail = tool({
   name: "mail",
-  description: "Send a letter",
+  description: "Send an e-mail",
   input: z.object({ to: z.string(), text: z.string() }),
   risk: "high",
   execute: async ({ text }) => sent.push(text),
 });
 
 const model = scriptedModel([
-  call("look", { subject: "mill" }, ["mail", { to: "ada", text: "1287!" }]), // two calls at once
-  say("It was built in 1287. I was not allowed to send the letter."),
+  call("look", { subject: "heat pumps" }, ["mail", { to: "ada", text: "9 percent!" }]), // two calls at once
+  say("Sales grew by 9 percent. I was not allowed to send the e-mail."),
 ]);
-const clerk = agent({ name: "clerk", model, tools: [look, mail] });
+const writer = agent({ name: "writer", model, tools: [look, mail] });
 
-await using runtime = createRuntime({ agents: [clerk], engine });
+await using runtime = createRuntime({ agents: [writer], engine });
 await runtime.serve({ port: 0 });
-const result = await (await runtime.start(clerk, "Find out about the mill and write to Ada")).result();
+const result = await (await runtime.start(writer, "Find out about heat pumps and write to Ada")).result();
 
 console.log(result.output);
 assert.equal(result.status, "completed");
 assert.deepEqual(sent, []); // refused: there was no approval
 const results = model.requests[1]?.messages.at(-1)?.content;
-assert.match(JSON.stringify(results), /built in 1287.*refused/s); // results in the order of the calls
+assert.match(JSON.stringify(results), /grew by 9 percent.*refused/s); // results in the order of the calls

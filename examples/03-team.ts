@@ -4,25 +4,25 @@ import { agent, createRuntime } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
 import { engine } from "./engine.ts";
 
-const digger = agent({
-  name: "digger",
+const researcher = agent({
+  name: "researcher",
   description: "Finds facts in the archive",
-  model: scriptedModel([say("Built in 1287.")], { id: "small" }),
+  model: scriptedModel([say("They grew by 9 percent.")], { id: "small" }),
   budget: { maxTurns: 5 },
 });
 
 const lead = agent({
   name: "lead",
   model: scriptedModel([
-    call("ask_digger", { task: "Who built the mill?" }, ["ask_digger", { task: "When?" }]),
-    say("The mill was built in 1287."),
+    call("ask_researcher", { task: "How did sales develop?" }, ["ask_researcher", { task: "And prices?" }]),
+    say("Sales of heat pumps grew by 9 percent."),
   ]),
-  team: [{ agent: digger, priority: "high", askTimeoutS: 60 }],
+  team: [{ agent: researcher, priority: "high", askTimeoutS: 60 }],
 });
 
 await using runtime = createRuntime({ agents: [lead], engine });
 await runtime.serve({ port: 0 });
-const run = await runtime.start(lead, "Tell me about the mill", { spawn: { maxAgents: 5 } });
+const run = await runtime.start(lead, "Report on heat pumps", { spawn: { maxAgents: 5 } });
 
 const spawned: string[] = [];
 for await (const event of run.events()) {
@@ -31,6 +31,6 @@ for await (const event of run.events()) {
 }
 const { output, usage } = await run.result();
 
-assert.equal(output, "The mill was built in 1287.");
-assert.deepEqual(spawned, ["digger", "digger"]);
+assert.equal(output, "Sales of heat pumps grew by 9 percent.");
+assert.deepEqual(spawned, ["researcher", "researcher"]);
 assert.equal(usage.input + usage.output, 4 * 15); // all calls of the tree

@@ -9,16 +9,16 @@ const look = tool({
   description: "Look a fact up",
   input: z.object({ question: z.string() }),
   risk: "safe",
-  execute: async () => "1287",
+  execute: async () => "9 percent",
 });
 const lead = agent({
   name: "lead",
-  model: scriptedModel([call("look", { question: "mill" }), say("Built in 1287.")]),
+  model: scriptedModel([call("look", { question: "sales" }), say("Sales grew by 9 percent.")]),
   tools: [look],
 });
 {
   await using t = testRuntime({ agents: [lead] });
-  assert.equal((await t.run(lead, "When?")).output, "Built in 1287.");
+  assert.equal((await t.run(lead, "How did sales develop?")).output, "Sales grew by 9 percent.");
 }
 
 // A day passes in no time.

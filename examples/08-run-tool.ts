@@ -5,19 +5,19 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
 import { engine } from "./engine.ts";
 
-const expert = agent({
-  name: "expert",
+const reviewer = agent({
+  name: "reviewer",
   model: scriptedModel([say("yes"), say("no"), say("yes")], { id: "opinion" }),
 });
 
 const survey = tool({
   name: "survey",
-  description: "Ask three experts and count",
+  description: "Ask three reviewers and count",
   input: z.object({ topic: z.string() }),
   risk: "safe",
   run: async (ctx, { topic }) => {
     const views = await Promise.all(
-      [1, 2, 3].map((n) => ctx.ask(expert, `${topic}, view ${n}`, { timeoutS: 90 })),
+      [1, 2, 3].map((n) => ctx.ask(reviewer, `${topic}, view ${n}`, { timeoutS: 90 })),
     );
     const votes = views.map((view) => (view.kind === "replied" ? view.text : view.kind));
     return {
@@ -27,12 +27,12 @@ const survey = tool({
   },
 });
 
-const model = scriptedModel([call("survey", { topic: "a second mill" }), say("Two of three are for it.")]);
-const mayor = agent({ name: "mayor", model, tools: [survey] });
+const model = scriptedModel([call("survey", { topic: "the report" }), say("Two of three are for it.")]);
+const lead = agent({ name: "lead", model, tools: [survey] });
 
-await using runtime = createRuntime({ agents: [mayor, expert], engine });
+await using runtime = createRuntime({ agents: [lead, reviewer], engine });
 await runtime.serve({ port: 0 });
-const result = await (await runtime.start(mayor, "Should we build a second mill?")).result();
+const result = await (await runtime.start(lead, "Should we publish the report?")).result();
 
 console.log(result.output);
 assert.equal(result.output, "Two of three are for it.");

@@ -7,21 +7,21 @@ import { AgentId, ChatMessage, createRuntime, languageModel, type Agent } from "
 import { restate, restateServer } from "reeve/engines/restate";
 import { ProviderMessage, fakeProvider } from "reeve/testing";
 
-const author = (baseURL: string): Agent => ({
-  id: AgentId.of("author"),
+const writer = (baseURL: string): Agent => ({
+  id: AgentId.of("writer"),
   model: languageModel(createOpenAI({ baseURL, apiKey: "none" }).chat("gpt-4o")),
   run: async (ctx) => {
-    const book: string[] = [];
-    for (const title of ["the mill", "the miller", "the flood", "the new mill"])
-      book.push(ChatMessage.text((await ctx.llm([ChatMessage.user(title)])).message)); // a step each
-    return book;
+    const report: string[] = [];
+    for (const title of ["sales", "prices", "subsidies", "installers"])
+      report.push(ChatMessage.text((await ctx.llm([ChatMessage.user(title)])).message)); // a step each
+    return report;
   },
 });
 
 const [, , ingress, admin, baseURL] = process.argv;
 if (ingress && admin && baseURL) {
   // The worker: it runs agents, and can die at any moment.
-  const runtime = createRuntime({ agents: [author(baseURL)], engine: restate({ ingress, admin }) });
+  const runtime = createRuntime({ agents: [writer(baseURL)], engine: restate({ ingress, admin }) });
   await runtime.serve({ port: 9080 });
   process.send?.("ready");
   process.once("disconnect", () => process.exit());
@@ -43,9 +43,9 @@ if (ingress && admin && baseURL) {
     return worker;
   };
   const first = await startWorker();
-  const agent = author(double.baseURL);
+  const agent = writer(double.baseURL);
   await using runtime = createRuntime({ agents: [agent], engine: restate(server) }); // starts runs, is not a worker
-  const run = await runtime.start(agent, "Write a book");
+  const run = await runtime.start(agent, "Write a report");
   await third.promise;
   first.kill("SIGKILL");
   const second = await startWorker();
@@ -53,7 +53,7 @@ if (ingress && admin && baseURL) {
   second.kill("SIGKILL");
   console.log(status, output, asked);
   assert.equal(status, "completed");
-  assert.deepEqual(asked, ["the mill", "the miller", "the flood", "the flood", "the new mill"]);
+  assert.deepEqual(asked, ["sales", "prices", "subsidies", "subsidies", "installers"]);
   assert.equal(double.bill.total().billed, 5); // the lost call was paid, the finished ones once
   assert.ok(inDoubtMicros > 0); // and the ledger records it
 }

@@ -22,11 +22,11 @@ const said = (message: ChatMessage): EntryDraft => {
   const talk = new Session((await sqliteStore({ path })).sessions, acme, key);
   await talk.open({ startedAt: Date.now() });
   await talk.append([
-    said(ChatMessage.user("Who built the mill?")),
-    said(ChatMessage.assistant("Hugh, in 1287.")),
+    said(ChatMessage.user("How did sales develop?")),
+    said(ChatMessage.assistant("They grew by 9 percent.")),
   ]);
   await talk.append([
-    said(ChatMessage.user("And the bridge?")),
+    said(ChatMessage.user("And prices?")),
     said(ChatMessage.assistant("That is not known.")),
   ]);
 }
@@ -37,13 +37,17 @@ const talk = new Session(sessions, acme, key);
 assert.equal((await getPromptWindow(talk)).length, 4);
 
 // A step back, and a better question: the old one remains in the tree, but no model sees it.
-await talk.append([said(ChatMessage.user("And the church?"))], { after: EntryId.of("2") });
+await talk.append([said(ChatMessage.user("And subsidies?"))], { after: EntryId.of("2") });
 const window = await getPromptWindow(talk, { maxTokens: 1_000 });
 console.log(window.map(ChatMessage.text));
-assert.deepEqual(window.map(ChatMessage.text), ["Who built the mill?", "Hugh, in 1287.", "And the church?"]);
+assert.deepEqual(window.map(ChatMessage.text), [
+  "How did sales develop?",
+  "They grew by 9 percent.",
+  "And subsidies?",
+]);
 
 // A fork is a conversation of its own, with the path up to there.
-const fork = await talk.fork(EntryId.of("4"), { id: SessionId.of("bridges"), startedAt: Date.now() });
+const fork = await talk.fork(EntryId.of("4"), { id: SessionId.of("prices"), startedAt: Date.now() });
 assert.equal((await getPromptWindow(fork)).length, 4);
 
 let lines = 0;

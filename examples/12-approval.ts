@@ -7,28 +7,28 @@ import { restate, restateServer } from "reeve/engines/restate";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
 
-const sell = tool({
-  name: "sell",
-  description: "Sell something of the mill's",
-  input: z.object({ what: z.string(), pounds: z.number() }),
+const sendEmail = tool({
+  name: "send_email",
+  description: "Send an e-mail",
+  input: z.object({ to: z.string(), text: z.string() }),
   risk: "critical", // above safe: it needs approval
-  execute: async ({ what, pounds }) => `sold ${what} for ${pounds}`,
+  execute: async ({ to, text }) => `sent to ${to}: ${text}`,
 });
-const answers = scriptedModel([say("It is sold.")]);
-const calls = scriptedModel([call("sell", { what: "the old wheel", pounds: 3 })]);
+const answers = scriptedModel([say("It is sent.")]);
+const calls = scriptedModel([call("send_email", { to: "team@example.com", text: "Sales grew." })]);
 const model: Model = {
-  id: "miller",
+  id: "writer",
   // Decides by the prompt alone, without memory: the call may be made in another process.
   generate: (request, given) =>
     (request.messages.at(-1)?.role === "tool" ? answers : calls).generate(request, given),
 };
-const miller = agent({ name: "miller", model, tools: [sell] });
+const writer = agent({ name: "writer", model, tools: [sendEmail] });
 
 const [, , ingress, admin] = process.argv;
 if (ingress && admin) {
   // The worker: it runs agents, and can die at any moment.
   const engine = restate({ ingress, admin });
-  const runtime = createRuntime({ agents: [miller], engine, approver: "human" });
+  const runtime = createRuntime({ agents: [writer], engine, approver: "human" });
   await runtime.serve({ port: 9080 });
   process.send?.("ready");
   process.once("disconnect", () => process.exit());
@@ -40,8 +40,8 @@ if (ingress && admin) {
     return worker;
   };
   const first = await startWorker();
-  await using runtime = createRuntime({ agents: [miller], engine: restate(server) }); // starts runs, is not a worker
-  const { runId } = await runtime.start(miller, "Get rid of the old wheel");
+  await using runtime = createRuntime({ agents: [writer], engine: restate(server) }); // starts runs, is not a worker
+  const { runId } = await runtime.start(writer, "Send the report");
 
   // Another process, which has only the run's id.
   const run = runtime.run(runId);
@@ -50,12 +50,16 @@ if (ingress && admin) {
   const second = await startWorker();
   const [question] = await run.approvals();
   console.log(question?.tool, question?.arguments, question?.why);
-  assert.deepEqual(question?.arguments, { what: "the old wheel", pounds: 3 });
-  await run.edit(question.id, { what: "the old wheel", pounds: 5 }, { by: "hugh", hash: question.hash });
+  assert.deepEqual(question?.arguments, { to: "team@example.com", text: "Sales grew." });
+  await run.edit(
+    question.id,
+    { to: "team@example.com", text: "Sales grew by 9 percent." },
+    { by: "ada", hash: question.hash },
+  );
   const { status, output } = await run.result();
   const [decided] = await run.approvals();
   second.kill("SIGKILL");
   console.log(status, output);
-  assert.deepEqual([status, output], ["completed", "It is sold."]);
-  assert.deepEqual([decided?.decision?.decision, decided?.decision?.by], ["edited", "hugh"]);
+  assert.deepEqual([status, output], ["completed", "It is sent."]);
+  assert.deepEqual([decided?.decision?.decision, decided?.decision?.by], ["edited", "ada"]);
 }

@@ -35,8 +35,8 @@ const send = tool({
   execute: async ({ to }) => `number ${sent.push(to)}`,
 });
 
-const clerk = agent({
-  name: "clerk",
+const writer = agent({
+  name: "writer",
   model: first,
   tools: [send],
   permissions: "allow-all",
@@ -54,9 +54,9 @@ const clerk = agent({
   },
 });
 
-await using runtime = createRuntime({ agents: [clerk], engine });
+await using runtime = createRuntime({ agents: [writer], engine });
 await runtime.serve({ port: 0 });
-const result = await (await runtime.start(clerk, "Send the report to ada@example.com.")).result();
+const result = await (await runtime.start(writer, "Send the report to ada@example.com.")).result();
 
 console.log(result.output);
 assert.equal(result.output, '{"sent":1}');

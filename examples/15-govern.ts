@@ -17,11 +17,12 @@ const model = govern(openai.chat("double"), {
   maxOutputTokens: 500,
 });
 
-const dig = tool({ inputSchema: z.object({}), execute: () => "mud" });
-const writer = new ToolLoopAgent({ model, tools: { dig }, stopWhen: isStepCount(50) });
+const search = tool({ inputSchema: z.object({}), execute: () => "nothing found" });
+const writer = new ToolLoopAgent({ model, tools: { search }, stopWhen: isStepCount(50) });
 const ask = tool({
   inputSchema: z.object({}),
-  execute: async () => (await writer.generate({ prompt: "call dig\n" + "then call dig\n".repeat(20) })).text,
+  execute: async () =>
+    (await writer.generate({ prompt: "call search\n" + "then call search\n".repeat(20) })).text,
 });
 const lead = new ToolLoopAgent({ model, tools: { ask }, stopWhen: isStepCount(50) });
 

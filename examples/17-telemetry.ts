@@ -13,10 +13,10 @@ const lookUp = tool({
   input: z.object({ what: z.string() }),
   risk: "safe",
   // In production: fetch(url, { headers: { traceparent } })
-  execute: async (_, { traceparent }) => `1287, says ${traceparent}`,
+  execute: async (_, { traceparent }) => `9 percent, says ${traceparent}`,
 });
-const model = scriptedModel([call("look_up", { what: "the mill" }), say("In 1287.")]);
-const clerk = agent({ name: "clerk", model, tools: [lookUp] });
+const model = scriptedModel([call("look_up", { what: "heat pumps" }), say("Sales grew by 9 percent.")]);
+const writer = agent({ name: "writer", model, tools: [lookUp] });
 
 const exporter = new InMemorySpanExporter();
 const ids = new DerivedIds();
@@ -26,10 +26,10 @@ const provider = new TracerProvider({
 });
 const telemetry = new Telemetry({ tracer: provider.getTracer("reeve"), ids });
 
-await using runtime = createRuntime({ agents: [clerk], engine });
+await using runtime = createRuntime({ agents: [writer], engine });
 await runtime.serve({ port: 0 });
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; // of the request that asks
-const run = await runtime.start(clerk, "When was the mill built?", { traceparent });
+const run = await runtime.start(writer, "How did sales develop?", { traceparent });
 await telemetry.follow(run.events());
 await telemetry.follow(run.events()); // adds nothing
 
@@ -38,7 +38,7 @@ for (const { name, duration } of spans) console.log(name, duration);
 const names = ["chat scripted", "execute_tool look_up", "cycle", "chat scripted", "cycle"];
 assert.deepEqual(
   spans.map(({ name }) => name),
-  [...names, "invoke_agent clerk", "invoke_workflow clerk"],
+  [...names, "invoke_agent writer", "invoke_workflow writer"],
 );
 const told = spans[1]?.spanContext();
 assert.equal(told?.traceId, "0af7651916cd43dd8448eb211c80319c");

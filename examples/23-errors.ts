@@ -15,24 +15,24 @@ const stock = tool({
     throw new Error(`no connection to the shop: ${title}`);
   },
 });
-const clerk = agent({ name: "clerk", model, tools: [stock] });
+const writer = agent({ name: "writer", model, tools: [stock] });
 
 // Every mistake of the program in one error, each with its fix.
 assert.throws(
-  () => createRuntime({ agents: [agent({ name: "clerk", model, tools: [stock, stock] }), clerk] }),
+  () => createRuntime({ agents: [agent({ name: "writer", model, tools: [stock, stock] }), writer] }),
   (error) => {
     assert(error instanceof ProgramError);
     assert.deepEqual(error.problems, [
-      "two agents are named clerk: give one of them another name",
-      "agent clerk has two tools named stock: give one of them another name",
+      "two agents are named writer: give one of them another name",
+      "agent writer has two tools named stock: give one of them another name",
     ]);
     return true;
   },
 );
 
 const failures: FailureRecord[] = [];
-await using runtime = createRuntime({ agents: [clerk], log: (failure) => failures.push(failure) });
-const result = await (await runtime.start(clerk, "Is Emma in stock?")).result();
+await using runtime = createRuntime({ agents: [writer], log: (failure) => failures.push(failure) });
+const result = await (await runtime.start(writer, "Is Emma in stock?")).result();
 assert.equal(result.status, "completed");
 
 // The author sees where it happened, the model what happened.

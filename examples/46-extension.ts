@@ -36,16 +36,16 @@ const model = scriptedModel([
   call("remove", { path: "/tmp/draft" }, ["remove", { path: "/etc/hosts" }]),
   say("Removed the draft."),
 ]);
-const clerk = agent({
-  name: "clerk",
+const writer = agent({
+  name: "writer",
   model,
   instructions: "Tidy up.",
   tools: [remove],
   extensions: [careful],
 });
-await using runtime = createRuntime({ agents: [clerk], extensions: [broken], log: () => undefined });
+await using runtime = createRuntime({ agents: [writer], extensions: [broken], log: () => undefined });
 
-const run = await runtime.start(clerk, "  go  ");
+const run = await runtime.start(writer, "  go  ");
 assert.equal((await run.result()).output, "Removed the draft.");
 
 const [system, input] = model.requests[0]?.messages ?? [];

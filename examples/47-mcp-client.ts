@@ -9,7 +9,7 @@ import { mcp, pinTools } from "reeve/mcp";
 import { call, say, scriptedModel } from "reeve/testing";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reeve-files-")));
-writeFileSync(join(folder, "notes.txt"), "The pump is due on Friday.");
+writeFileSync(join(folder, "notes.txt"), "The report is due on Friday.");
 const installed = createRequire(import.meta.url).resolve(
   "@modelcontextprotocol/server-filesystem/package.json",
 );
@@ -25,19 +25,19 @@ const pins = await pinTools(address);
 const model = scriptedModel([
   call("files_read_text_file", { path: join(folder, "notes.txt") }),
   call("files_write_file", { path: join(folder, "notes.txt"), content: "overwritten" }),
-  say("The pump is due on Friday."),
+  say("The report is due on Friday."),
 ]);
 try {
   // Reading is safe because we declare it. All other tools keep risk "high", whatever the server claims.
   await using files = mcp({ ...address, pins, tools: { read_text_file: { risk: "safe" } } });
-  const clerk = agent({ name: "clerk", model, extensions: [files] });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const { output, labels } = await (await runtime.start(clerk, "When is the pump due?")).result();
-  assert.equal(output, "The pump is due on Friday.");
+  const writer = agent({ name: "writer", model, extensions: [files] });
+  await using runtime = createRuntime({ agents: [writer] });
+  const { output, labels } = await (await runtime.start(writer, "When is the report due?")).result();
+  assert.equal(output, "The report is due on Friday.");
   assert.equal(labels?.untrusted, true);
 
   const results = JSON.stringify(model.requests.at(-1)?.messages);
-  assert.match(results, /The pump is due on Friday\./);
+  assert.match(results, /The report is due on Friday\./);
   assert.match(results, /files_write_file refused: its risk is high/);
 } finally {
   rmSync(folder, { recursive: true });

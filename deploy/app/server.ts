@@ -2,11 +2,11 @@ import { inspect } from "node:util";
 import { createRuntime } from "reeve";
 import { restate } from "reeve/engines/restate";
 import { apiKeys, listen } from "reeve/server";
-import { clerk } from "./agents.ts";
+import { writer } from "./agents.ts";
 import { number, openStore, restateAt, setting } from "./environment.ts";
 
 const store = await openStore();
-const runtime = createRuntime({ agents: [clerk], engine: restate(restateAt()), store });
+const runtime = createRuntime({ agents: [writer], engine: restate(restateAt()), store });
 const server = await listen({
   runtime,
   hostname: process.env["HOST"] ?? "127.0.0.1",

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { createRuntime } from "reeve";
 import { restate } from "reeve/engines/restate";
-import { clerk } from "./agents.ts";
+import { writer } from "./agents.ts";
 import { number, openStore, restateAt } from "./environment.ts";
 
 const host = process.env["HOST"] ?? "127.0.0.1";
@@ -16,7 +16,7 @@ const engine = restate({
   probePort: number("PROBE_PORT", 9081),
   drainOnSigtermMs: number("DRAIN_MS", 25_000),
 });
-const runtime = createRuntime({ agents: [clerk], engine, store: await openStore() });
+const runtime = createRuntime({ agents: [writer], engine, store: await openStore() });
 const deltas = number("DELTAS_PORT", 9082);
 const address = process.env["POD_IP"] ?? (host === "0.0.0.0" ? hostname() : host);
 await runtime.serve({

@@ -165,7 +165,7 @@ test("a live task is read, subscribed to again and cancelled", async () => {
 const seller = (): Agent =>
   agent({
     name: "seller",
-    model: scriptedModel([call("sell", { what: "flour" }), say("sold")]),
+    model: scriptedModel([call("sell", { what: "paper" }), say("sold")]),
     tools: [
       tool({
         name: "sell",
@@ -180,7 +180,7 @@ const seller = (): Agent =>
 test("a question makes the task input-required, and a message of a key that may approve answers it", async () => {
   await using server = await serve([seller()]);
   const client = await connect(server.url, run.key);
-  const asked = asTask(await client.sendMessage(request([text("sell flour")])));
+  const asked = asTask(await client.sendMessage(request([text("sell paper")])));
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
   expect(asked.status?.message?.parts[0]?.content?.value).toMatchObject({ tool: "sell", wants: "decision" });
   const reply = { taskId: asked.id, contextId: asked.contextId };
@@ -194,7 +194,7 @@ test("a question makes the task input-required, and a message of a key that may 
 test("a question is not answered by a key that may not approve", async () => {
   await using server = await serve([seller()]);
   const client = await connect(server.url, ada.key);
-  const asked = asTask(await client.sendMessage(request([text("sell flour")])));
+  const asked = asTask(await client.sendMessage(request([text("sell paper")])));
   const reply = { taskId: asked.id };
   await expect(client.sendMessage(request([data({ decision: "approved" })], reply))).rejects.toThrow(
     "lacks the scope approve",

@@ -12,14 +12,14 @@ test.for([
     { untrusted: false, private: true },
   ],
 ] as const)("results of AI SDK tools with %j are labelled %j", async ([options, labels]) => {
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model: scriptedModel([call("look_up", {}), say("done")]),
     tools: aiSdkTools(given, options),
     permissions: "allow-all",
   });
-  await using runtime = createRuntime({ agents: [clerk] });
-  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed", labels });
+  await using runtime = createRuntime({ agents: [writer] });
+  expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed", labels });
 });
 
 const png = new Uint8Array([1, 2, 3]);
@@ -58,14 +58,14 @@ test.for([
       return shown;
     },
   };
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools: aiSdkTools({ look_up }),
     permissions: "allow-all",
   });
-  await using runtime = createRuntime({ agents: [clerk] });
-  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
+  await using runtime = createRuntime({ agents: [writer] });
+  expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed" });
   expect(seen).toEqual([[{ city: "Bern" }, { rows: 3 }]]);
   const results = model.requests[1]?.messages.flatMap((message) => message.content) ?? [];
   expect(results.find(({ type }) => type === "tool-result")).toMatchObject({ content, isError });

@@ -19,13 +19,13 @@ test("7.7 a model as judge is charged to the run, and only a clear no lets somet
   const price = { input: 1_000_000, output: 1_000_000 };
   const judging = scriptedModel([say("Yes."), say("perhaps"), say("No, it is fine")], { id: "judge", price });
   const model = scriptedModel([say("take two pills")], { price });
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     guardrails: [judge({ question: "Is it medical advice?", model: judging })],
   });
-  await using t = testRuntime({ agents: [clerk] });
-  const handle = await t.start(clerk, "I am ill");
+  await using t = testRuntime({ agents: [writer] });
+  const handle = await t.start(writer, "I am ill");
   expect(await handle.result()).toMatchObject({
     status: "completed",
     output: "take two pills",
@@ -62,9 +62,14 @@ test("untrusted results are put between unguessable marks, and forged marks are 
     call("fetch_page", {}),
     say("done"),
   ]);
-  const clerk = agent({ name: "clerk", model, tools: [fetchPage, clean], guardrails: [untrustedContent()] });
-  await using t = testRuntime({ agents: [clerk] });
-  await t.run(clerk, "go");
+  const writer = agent({
+    name: "writer",
+    model,
+    tools: [fetchPage, clean],
+    guardrails: [untrustedContent()],
+  });
+  await using t = testRuntime({ agents: [writer] });
+  await t.run(writer, "go");
   const shown = model.requests
     .slice(1)
     .map(({ messages }) =>
@@ -96,9 +101,9 @@ test("rules about arguments are data, and the strictest that matches counts", as
     execute: async () => "x",
   });
   const model = scriptedModel([call("effect", { n: 1 }), call("effect", { n: 2 }), say("done")]);
-  const clerk = agent({ name: "clerk", model, tools: [look], guardrails: [rules] });
-  await using t = testRuntime({ agents: [clerk] });
-  await t.run(clerk, "go");
+  const writer = agent({ name: "writer", model, tools: [look], guardrails: [rules] });
+  await using t = testRuntime({ agents: [writer] });
+  await t.run(writer, "go");
   const [first, second] = model.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)));
   expect(first).toContain("not called: one is not enough");
   expect(second).toContain("Note: large.");
@@ -107,10 +112,10 @@ test("rules about arguments are data, and the strictest that matches counts", as
 test("token limits hold for input and output", async () => {
   const long = "word ".repeat(200);
   const model = scriptedModel([say(long), say("short")]);
-  const clerk = agent({ name: "clerk", model, guardrails: [tokenLimits({ input: 50, output: 50 })] });
-  await using t = testRuntime({ agents: [clerk] });
-  expect(await t.run(clerk, "hi")).toMatchObject({ output: "short" });
-  expect(await t.run(clerk, long)).toMatchObject({ stopReason: "guardrail" });
+  const writer = agent({ name: "writer", model, guardrails: [tokenLimits({ input: 50, output: 50 })] });
+  await using t = testRuntime({ agents: [writer] });
+  expect(await t.run(writer, "hi")).toMatchObject({ output: "short" });
+  expect(await t.run(writer, long)).toMatchObject({ stopReason: "guardrail" });
   expect(model.requests[1]?.messages.map(ChatMessage.text).at(-1)).toContain("That answer was blocked");
 });
 

@@ -44,9 +44,9 @@ async function desk(
   });
   const model = scriptedModel([call(uses, { n: 1 }), say("the answer")]);
   const given = { model, tools: [effect, run], permissions: "allow-all" } as const;
-  const clerk = agent({ name: "clerk", ...given, ...(atRuntime ? {} : { guardrails }) });
-  await using t = testRuntime({ agents: [clerk], ...(atRuntime && { guardrails }) });
-  const handle = await t.start(clerk, "go");
+  const writer = agent({ name: "writer", ...given, ...(atRuntime ? {} : { guardrails }) });
+  await using t = testRuntime({ agents: [writer], ...(atRuntime && { guardrails }) });
+  const handle = await t.start(writer, "go");
   const result = await handle.result();
   const events = await t.events(handle);
   const tools = events.map(({ type }) => type).filter((type) => type.startsWith("tool."));
@@ -170,9 +170,15 @@ test("7.7 a guardrail without a decision in time fails", async () => {
     execute: async () => "sent",
   });
   const model = scriptedModel([call("mail", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, tools: [mail], permissions: "allow-all", guardrails: [slow] });
-  await using t = testRuntime({ agents: [clerk], clock, replay: false });
-  const run = await t.start(clerk, "go");
+  const writer = agent({
+    name: "writer",
+    model,
+    tools: [mail],
+    permissions: "allow-all",
+    guardrails: [slow],
+  });
+  await using t = testRuntime({ agents: [writer], clock, replay: false });
+  const run = await t.start(writer, "go");
   await expect.poll(() => asked).toBe(1);
   await clock.advance(5_001);
   expect((await run.result()).output).toBe("done");
@@ -199,15 +205,15 @@ test("7.7 each look happens once, never on replay, and notes last for one turn",
     execute: async () => "x",
   });
   const script = [call("look", {}), call("look", {}, ["look", {}]), say("done"), say("again")] as const;
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model: scriptedModel(script),
     tools: [look],
     guardrails: [counting],
     continueAfter: 3,
   });
-  await using t = testRuntime({ agents: [clerk] });
-  const run = await t.start(clerk, "go");
+  await using t = testRuntime({ agents: [writer] });
+  const run = await t.start(writer, "go");
   await run.send("more");
   await run.result();
   expect(looks.slice(0, 4)).toEqual(["turn 0", "go 1", "before 2", "after 3"]);
@@ -219,14 +225,14 @@ test("7.7 each look happens once, never on replay, and notes last for one turn",
 test("7.7 input: blocked text reaches no model, steering included; a warning is added", async () => {
   const filter = contentFilter({ patterns: ["secret"], on: ["input"] });
   const model = scriptedModel([say("hi")]);
-  const clerk = agent({ name: "clerk", model, guardrails: [filter] });
+  const writer = agent({ name: "writer", model, guardrails: [filter] });
   const nice = agent({
     name: "nice",
     model,
     guardrails: [{ name: "w", onInput: () => stop("warn", "be kind") }],
   });
-  await using t = testRuntime({ agents: [clerk, nice] });
-  expect(await t.run(clerk, "tell the SECRET")).toMatchObject({
+  await using t = testRuntime({ agents: [writer, nice] });
+  expect(await t.run(writer, "tell the SECRET")).toMatchObject({
     status: "failed",
     stopReason: "guardrail",
     error: { code: "guardrail", message: "input: it matches /secret/iu" },
@@ -244,8 +250,8 @@ test("7.7 output: the model answers again after a block, and the validated value
     say('{"word":"mud"}'),
     say('{"word":"clay"}'),
   ]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     output: schema,
     guardrails: [contentFilter({ patterns: ["mud"], on: ["output"] })],
@@ -255,8 +261,8 @@ test("7.7 output: the model answers again after a block, and the validated value
     model: scriptedModel([say("mud")]),
     guardrails: [contentFilter({ patterns: ["mud"], on: ["output"] })],
   });
-  await using t = testRuntime({ agents: [clerk, muddy] });
-  expect(await t.run(clerk, "go")).toMatchObject({ status: "completed", output: { word: "clay" } });
+  await using t = testRuntime({ agents: [writer, muddy] });
+  expect(await t.run(writer, "go")).toMatchObject({ status: "completed", output: { word: "clay" } });
   expect(model.requests.length).toBe(4);
   expect(await t.run(muddy, "go")).toMatchObject({ status: "failed", stopReason: "guardrail", output: null });
 });
@@ -272,7 +278,17 @@ test("7.7 an answer made from the landing slice is looked at as well", async () 
   });
   const model = scriptedModel([call("look", {}), say("mud")], { price, maxOutputTokens: 100 });
   const filter = contentFilter({ patterns: ["mud"], on: ["output"] });
-  const clerk = agent({ name: "clerk", model, tools: [look], guardrails: [filter], budget: { maxTurns: 2 } });
-  await using t = testRuntime({ agents: [clerk] });
-  expect(await t.run(clerk, "go")).toMatchObject({ status: "failed", stopReason: "guardrail", output: null });
+  const writer = agent({
+    name: "writer",
+    model,
+    tools: [look],
+    guardrails: [filter],
+    budget: { maxTurns: 2 },
+  });
+  await using t = testRuntime({ agents: [writer] });
+  expect(await t.run(writer, "go")).toMatchObject({
+    status: "failed",
+    stopReason: "guardrail",
+    output: null,
+  });
 });

@@ -28,11 +28,11 @@ test("instructions as a function see scope and input, once per turn, and a repla
 });
 
 test("the schema of the answer follows instructions that are a function", async () => {
-  const model = scriptedModel([say('{"year": 1287}')]);
+  const model = scriptedModel([say('{"year": 1987}')]);
   const output = z.object({ year: z.number() });
   const worker = agent({ name: "worker", model, output, instructions: () => "Be exact." });
   await using t = testRuntime({ agents: [worker] });
-  expect((await t.run(worker, "When?")).output).toEqual({ year: 1287 });
+  expect((await t.run(worker, "When?")).output).toEqual({ year: 1987 });
   const system = model.requests[0]?.messages[0];
   expect(system && ChatMessage.text(system)).toMatch(/^Be exact\.\n\n.*JSON Schema/s);
 });

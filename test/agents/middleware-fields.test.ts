@@ -101,7 +101,7 @@ test("7.1 chat level: system instructions, messages, tools, options and result a
 test("7.1 function level: the tool gets the arguments, and the result is writable", async () => {
   const patch: FunctionMiddleware = {
     async process(context, next) {
-      expect(context).toMatchObject({ functionName: "look", arguments: { question: "mill" } });
+      expect(context).toMatchObject({ functionName: "look", arguments: { question: "pump" } });
       await next();
       context.result = {
         content: [...(context.result?.content ?? []), ContentBlock.text("patched")],
@@ -109,12 +109,12 @@ test("7.1 function level: the tool gets the arguments, and the result is writabl
       };
     },
   };
-  const model = scriptedModel([call("look", { question: "mill" }), say("done")]);
+  const model = scriptedModel([call("look", { question: "pump" }), say("done")]);
   const worker = agent({ name: "worker", model, tools: [look], middleware: { function: [patch] } });
   await using t = testRuntime({ agents: [worker] });
   await t.run(worker, "go");
   const shown = JSON.stringify(model.requests[1]?.messages.at(-1));
-  expect(shown).toContain("found mill");
+  expect(shown).toContain("found pump");
   expect(shown).toContain("patched");
 });
 
@@ -180,7 +180,7 @@ test.each([true, false])(
         context.result = { content: said.message.content, isError: false };
       },
     };
-    const model = scriptedModel([call("look", { question: "mill" }), say("done")], { price });
+    const model = scriptedModel([call("look", { question: "pump" }), say("done")], { price });
     const tools = [tool({ ...look, idempotent })];
     const worker = agent({ name: "worker", model, tools, middleware: { function: [judged] } });
     await using t = testRuntime({ agents: [worker] });
@@ -206,7 +206,7 @@ test("3.5 scope.llm is refused where the budget does not allow it", async () => 
       await context.scope.llm([ChatMessage.user("well? ".repeat(2_000))], { model: judge });
     },
   };
-  const model = scriptedModel([call("look", { question: "mill" }), say("done")], {
+  const model = scriptedModel([call("look", { question: "pump" }), say("done")], {
     price,
     maxOutputTokens: 100,
   });

@@ -31,7 +31,7 @@ function look(seen: string[] = []) {
   });
 }
 
-const lookThenSay = () => scriptedModel([call("look", { question: "mill" }), say("done")], { price });
+const lookThenSay = () => scriptedModel([call("look", { question: "pump" }), say("done")], { price });
 const answer = (text: string): ModelResponse => ({
   message: ChatMessage.assistant(text),
   usage: { input: 1, output: 1 },

@@ -68,7 +68,7 @@ test.each(cases)(
     const double = await openDouble({ script: answers([{ text: "Never heard.", fault }]) });
     const worker = agent({ name: "worker", model: model(name, double), retry });
     await using t = testRuntime({ agents: [worker] });
-    const run = await t.start(worker, "Where is the mill?");
+    const run = await t.start(worker, "Where is the pump?");
     const result = await run.result();
     expect(result).toMatchObject({ status: "failed", stopReason: "error", output: null });
     expect(result.error).toMatchObject({ code: "model", kind });

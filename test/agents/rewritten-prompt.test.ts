@@ -8,7 +8,7 @@ test("a provider's count of a prompt cut by a layer is not a bound for the whole
   await using double = await fakeProvider({
     script: () => (++calls === 1 ? { text: "a" } : { text: "b" }),
   });
-  const long = "mill ".repeat(2_000);
+  const long = "pump ".repeat(2_000);
   const cutFirst: ChatMiddleware = {
     process: async (context, next) => {
       if (calls === 0) context.messages = [{ role: "user", content: [{ type: "text", text: "short" }] }];
@@ -16,9 +16,9 @@ test("a provider's count of a prompt cut by a layer is not a bound for the whole
     },
   };
   const model = createAnthropic({ baseURL: double.baseURL, apiKey: "none" })("claude-sonnet-4-5");
-  const clerk = agent({ name: "clerk", model, middleware: { chat: [cutFirst] }, maxOutputTokens: 100 });
-  await using t = testRuntime({ agents: [clerk] });
-  const run = await t.runtime.start(clerk, long, { budget: { maxTokens: 100_000 } });
+  const writer = agent({ name: "writer", model, middleware: { chat: [cutFirst] }, maxOutputTokens: 100 });
+  await using t = testRuntime({ agents: [writer] });
+  const run = await t.runtime.start(writer, long, { budget: { maxTokens: 100_000 } });
   await run.followUp("and now?");
   await run.result();
   const reserved: number[] = [];

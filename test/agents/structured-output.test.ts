@@ -8,21 +8,21 @@ const output = z.object({ year: z.number() });
 const price = { input: 1_000_000, output: 1_000_000 };
 
 test("a valid answer becomes a value, even inside a code fence; the model gets the schema", async () => {
-  const model = scriptedModel([say('```json\n{"year": 1287}\n```')]);
+  const model = scriptedModel([say('```json\n{"year": 1987}\n```')]);
   const worker = agent({ name: "worker", model, instructions: "Be exact.", output });
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "When?")).toMatchObject({ status: "completed", output: { year: 1287 } });
+  expect(await t.run(worker, "When?")).toMatchObject({ status: "completed", output: { year: 1987 } });
   const system = model.requests[0]?.messages[0];
   expect(system && ChatMessage.text(system)).toMatch(/^Be exact\.\n\n.*JSON Schema:\n\{.*"year"/s);
 });
 
 test("3.4 an invalid answer goes back once with its errors, and the repair is charged", async () => {
-  const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1287}')], { price });
+  const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1987}')], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "When?")).toMatchObject({
     status: "completed",
-    output: { year: 1287 },
+    output: { year: 1987 },
     costMicros: 30,
   });
   const told = model.requests[1]?.messages.at(-1);
@@ -30,7 +30,7 @@ test("3.4 an invalid answer goes back once with its errors, and the repair is ch
 });
 
 test("an answer that is never right fails the run without an output; the error says why and shows the answer", async () => {
-  const model = scriptedModel([say("about 1287")], { price });
+  const model = scriptedModel([say("about 1987")], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "When?")).toMatchObject({
@@ -40,23 +40,23 @@ test("an answer that is never right fails the run without an output; the error s
     error: {
       code: "output",
       message: "the answer does not match the output schema, after 2 repairs: it is not JSON",
-      answer: "about 1287",
+      answer: "about 1987",
     },
     costMicros: 45,
   });
 });
 
 test("a child's value reaches its parent as JSON", async () => {
-  const digger = agent({ name: "digger", model: scriptedModel([say('{"year": 1287}')]), output });
-  const model = scriptedModel([call("ask_digger", { task: "when?" }), say("done")]);
-  const lead = agent({ name: "lead", model, team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const researcher = agent({ name: "researcher", model: scriptedModel([say('{"year": 1987}')]), output });
+  const model = scriptedModel([call("ask_researcher", { task: "when?" }), say("done")]);
+  const lead = agent({ name: "lead", model, team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   await t.run(lead, "go");
-  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(JSON.stringify('{"year":1287}'));
+  expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain(JSON.stringify('{"year":1987}'));
 });
 
 test("7.2 repairs are cycles of the turn, and turn.end comes after them and after the output guardrails", async () => {
-  const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1}'), say('{"year": 1287}')]);
+  const model = scriptedModel([say('{"year": "long ago"}'), say('{"year": 1}'), say('{"year": 1987}')]);
   const filter = contentFilter({ patterns: ['"year":1}'], on: ["output"] });
   const worker = agent({ name: "worker", model, output, guardrails: [filter] });
   await using t = testRuntime({ agents: [worker] });
@@ -70,7 +70,7 @@ test("7.2 repairs are cycles of the turn, and turn.end comes after them and afte
 
 test("3.8 a repair that meets the budget lands with an answer that matches, else fails with the budget", async () => {
   const wrong = say('{"year": "long ago"}');
-  const lucky = scriptedModel([wrong, say('{"year": 1287}')]);
+  const lucky = scriptedModel([wrong, say('{"year": 1987}')]);
   const unlucky = scriptedModel([wrong, say("sorry")]);
   const budget = { maxTurns: 2 };
   const [one, other] = [
@@ -79,7 +79,7 @@ test("3.8 a repair that meets the budget lands with an answer that matches, else
   ];
   await using t = testRuntime({ agents: [one, other] });
   const stopReason = "budget.turns";
-  expect(await t.run(one, "When?")).toMatchObject({ status: "landed", stopReason, output: { year: 1287 } });
+  expect(await t.run(one, "When?")).toMatchObject({ status: "landed", stopReason, output: { year: 1987 } });
   expect(await t.run(other, "When?")).toMatchObject({
     status: "failed",
     stopReason,

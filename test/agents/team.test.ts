@@ -19,19 +19,19 @@ function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string
 
 test("several calls of ask_<name> in one cycle spawn in parallel", async () => {
   const held = manualModel();
-  const digger = agent({ name: "digger", description: "Digs", model: held });
+  const researcher = agent({ name: "researcher", description: "Digs", model: held });
   const model = scriptedModel([
-    call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
+    call("ask_researcher", { task: "a" }, ["ask_researcher", { task: "b" }]),
     say("done"),
   ]);
-  const lead = agent({ name: "lead", model, team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const lead = agent({ name: "lead", model, team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go");
   await until(() => held.calls.length === 2);
   held.calls[1]?.answer("two");
   held.calls[0]?.answer("one");
   expect((await run.result()).output).toBe("done");
-  expect(model.requests[0]?.tools).toMatchObject([{ name: "ask_digger", description: "Digs" }]);
+  expect(model.requests[0]?.tools).toMatchObject([{ name: "ask_researcher", description: "Digs" }]);
   expect(new Set(shown(model).map(([, said]) => said))).toEqual(new Set(["one", "two"]));
   const events = await t.events(run);
   expect(eventsOf(events, "handoff.made")).toHaveLength(2);
@@ -41,40 +41,43 @@ test("several calls of ask_<name> in one cycle spawn in parallel", async () => {
 
 test("a member that fails is an error result that the model sees, with the reason", async () => {
   const error = new ModelError({ kind: "billing", message: "no money", unbilled: true });
-  const digger = agent({ name: "digger", model: scriptedModel([fail(error)]) });
-  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const lead = agent({ name: "lead", model, team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const researcher = agent({ name: "researcher", model: scriptedModel([fail(error)]) });
+  const model = scriptedModel([call("ask_researcher", { task: "a" }), say("alone then")]);
+  const lead = agent({ name: "lead", model, team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   expect(await t.run(lead, "go")).toMatchObject({ status: "completed", output: "alone then" });
-  expect(shown(model)).toEqual([[true, "digger did not answer: failed (no money)"]]);
+  expect(shown(model)).toEqual([[true, "researcher did not answer: failed (no money)"]]);
 });
 
 test("7.9 a member stopped by a guardrail is an error result, never an empty answer", async () => {
-  const digger = agent({
-    name: "digger",
+  const researcher = agent({
+    name: "researcher",
     model: scriptedModel([call("nothing", {})]),
   });
-  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const lead = agent({ name: "lead", model, team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const model = scriptedModel([call("ask_researcher", { task: "a" }), say("alone then")]);
+  const lead = agent({ name: "lead", model, team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   await t.run(lead, "go");
-  expect(shown(model)).toEqual([[true, expect.stringContaining("digger did not answer: failed")]]);
+  expect(shown(model)).toEqual([[true, expect.stringContaining("researcher did not answer: failed")]]);
 });
 
 test("a member that returns its answer without replying has answered", async () => {
-  const clerk: Agent = { id: AgentId.of("clerk"), run: async (ctx) => `filed by ${ctx.supervision.agentId}` };
-  const model = scriptedModel([call("ask_clerk", { task: "a" }), say("done")]);
-  const lead = agent({ name: "lead", model, team: [clerk] });
-  await using t = testRuntime({ agents: [lead, clerk] });
+  const writer: Agent = {
+    id: AgentId.of("writer"),
+    run: async (ctx) => `filed by ${ctx.supervision.agentId}`,
+  };
+  const model = scriptedModel([call("ask_writer", { task: "a" }), say("done")]);
+  const lead = agent({ name: "lead", model, team: [writer] });
+  await using t = testRuntime({ agents: [lead, writer] });
   await t.run(lead, "go");
-  expect(shown(model)).toEqual([[false, "filed by clerk"]]);
+  expect(shown(model)).toEqual([[false, "filed by writer"]]);
 });
 
 test("2.3 no slot free is an error result where the member is not waited for", async () => {
-  const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
-  const model = scriptedModel([call("ask_digger", { task: "a" }), say("alone then")]);
-  const lead = agent({ name: "lead", model, team: [{ agent: digger, onFull: "deny" }] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const researcher = agent({ name: "researcher", model: scriptedModel([say("dug")]) });
+  const model = scriptedModel([call("ask_researcher", { task: "a" }), say("alone then")]);
+  const lead = agent({ name: "lead", model, team: [{ agent: researcher, onFull: "deny" }] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go", { spawn: { maxAgents: 1 } });
   expect(await run.result()).toMatchObject({ status: "completed", output: "alone then" });
   expect(shown(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
@@ -82,13 +85,13 @@ test("2.3 no slot free is an error result where the member is not waited for", a
 
 test("6.7 a cancelled parent cancels its members", async () => {
   const held = manualModel();
-  const digger = agent({ name: "digger", model: held });
+  const researcher = agent({ name: "researcher", model: held });
   const model = scriptedModel([
-    call("ask_digger", { task: "a" }, ["ask_digger", { task: "b" }]),
+    call("ask_researcher", { task: "a" }, ["ask_researcher", { task: "b" }]),
     say("never"),
   ]);
-  const lead = agent({ name: "lead", model, team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const lead = agent({ name: "lead", model, team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go");
   await until(() => held.calls.length === 2);
   expect((await run.cancel("user")).runs).toHaveLength(3);

@@ -211,23 +211,23 @@ test("a call shortened by the budget reports it", async () => {
 
 test("an agent made from another keeps everything that is not overridden", async () => {
   const human = text("ask_human", async (given) => `human says ${given}`);
-  const digger = agent({ name: "digger", model: scriptedModel([say("dug")]) });
+  const researcher = agent({ name: "researcher", model: scriptedModel([say("dug")]) });
   const lead = agent({
     name: "lead",
     model: scriptedModel([say("never")]),
     instructions: "Be kind.",
     tools: [echo, human],
-    team: [digger],
+    team: [researcher],
   });
   const model = scriptedModel([
-    call("ask_digger", { task: "dig" }, ["ask_human", { text: "x" }]),
+    call("ask_researcher", { task: "dig" }, ["ask_human", { text: "x" }]),
     say("done"),
   ]);
   const copy = agent({ ...lead, model });
-  await using t = testRuntime({ agents: [copy, digger] });
+  await using t = testRuntime({ agents: [copy, researcher] });
   const { output }: RunResult = await t.run(copy, "go");
   expect(output).toBe("done");
-  expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(["echo", "ask_human", "ask_digger"]);
+  expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(["echo", "ask_human", "ask_researcher"]);
   expect(results(model).map(([, , said]) => said)).toEqual(["dug", "human says x"]);
   expect(agent({ ...lead, team: [] }).tools.map(({ name }) => name)).toEqual(["echo", "ask_human"]);
 });

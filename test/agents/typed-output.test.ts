@@ -51,8 +51,8 @@ test("ask, askOrThrow, spawn and join infer it", async () => {
 
 test("an agent without a schema answers with text; the data of a plain reply is its text", async () => {
   const writer = agent({ name: "writer", model: scriptedModel([say("hello")]) });
-  const clerk: Agent = {
-    id: AgentId.of("clerk"),
+  const editor: Agent = {
+    id: AgentId.of("editor"),
     run: async (ctx, inbox) => {
       for await (const message of inbox) await ctx.reply(message, "noted");
     },
@@ -61,13 +61,13 @@ test("an agent without a schema answers with text; the data of a plain reply is 
     id: AgentId.of("lead"),
     async run(ctx) {
       const { data: text } = await ctx.askOrThrow(writer, "write", { timeoutS: 60 });
-      const { data } = await ctx.askOrThrow(clerk, "note", { timeoutS: 60 });
+      const { data } = await ctx.askOrThrow(editor, "note", { timeoutS: 60 });
       expectTypeOf(text).toEqualTypeOf<string>();
       expectTypeOf(data).toEqualTypeOf<Json>();
       return [text.toUpperCase(), data];
     },
   };
-  await using t = testRuntime({ agents: [lead, writer, clerk] });
+  await using t = testRuntime({ agents: [lead, writer, editor] });
   expectTypeOf((await t.run(writer, "go")).output).toEqualTypeOf<string | null>();
   expect((await t.run(lead, "go")).output).toEqual(["HELLO", "noted"]);
 });
@@ -75,9 +75,9 @@ test("an agent without a schema answers with text; the data of a plain reply is 
 test("the type follows JSON: dates are text", async () => {
   const visits: z.ZodType<Visit[], { at: string }[]> = z.array(z.object({ at: day }));
   const model = scriptedModel([say('[{"at": "2026-11-16"}]')]);
-  const clerk = agent({ name: "clerk", model, output: visits });
-  await using t = testRuntime({ agents: [clerk] });
-  const { output } = await t.run(clerk, "go");
+  const editor = agent({ name: "editor", model, output: visits });
+  await using t = testRuntime({ agents: [editor] });
+  const { output } = await t.run(editor, "go");
   expectTypeOf(output).toEqualTypeOf<
     readonly { readonly at: string; readonly note?: string | undefined }[] | null
   >();

@@ -6,8 +6,8 @@ import { z } from "zod";
 import { talker } from "../server/talker.ts";
 import { ask, expectShown, patience, reload, siteOf, visit } from "./visit.ts";
 
-const pieces = ["The mill ", "was built ", "in 1287."];
-const whole = ["When?", "The mill was built in 1287.", "ready"];
+const pieces = ["The pump ", "was built ", "in 1987."];
+const whole = ["When?", "The pump was built in 1987.", "ready"];
 
 test("the page of the guide is the one that is tested", () => {
   const page = readFileSync(`${import.meta.dirname}/page/chat.tsx`, "utf8");
@@ -19,9 +19,9 @@ test("an answer grows on the page while the model speaks", async () => {
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
   next();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   next();
-  await expectShown(page, ["When?", "The mill was built", "streaming"]);
+  await expectShown(page, ["When?", "The pump was built", "streaming"]);
   next();
   await expectShown(page, whole);
   await ask(page, "Really?");
@@ -34,11 +34,11 @@ test("the page continues after a connection breaks during an answer, and repeats
   const page = await visit(site, "talker");
   await ask(page, "When?");
   next();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   site.wire.cut();
-  await expectShown(page, ["When?", "The mill", "reconnecting"]);
+  await expectShown(page, ["When?", "The pump", "reconnecting"]);
   site.wire.mend();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   next();
   next();
   await expectShown(page, whole);
@@ -51,7 +51,7 @@ test("an answer that ended while the page was cut off is there whole when it com
   const page = await visit(site, "talker");
   await ask(page, "When?");
   next();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   site.wire.cut();
   next();
   next();
@@ -95,9 +95,9 @@ test("a page that is loaded again in the middle of an answer shows it from its b
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
   next();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   await page.reload();
-  await expectShown(page, ["When?", "The mill", "streaming"]);
+  await expectShown(page, ["When?", "The pump", "streaming"]);
   next();
   next();
   await expectShown(page, whole);
@@ -236,7 +236,7 @@ test("a page of another origin is refused, whichever way it asks, and one that i
     .poll(() => new Set(site.answers), patience)
     .toEqual(
       new Set([
-        "GET /api/chat/talker/mill/messages 403",
+        "GET /api/chat/talker/pump/messages 403",
         "OPTIONS /api/chat/talker 403",
         "GET /api/agents 403",
         "POST /api/chat/talker 403",

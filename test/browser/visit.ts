@@ -34,7 +34,7 @@ export async function visit(site: Site, name: string, { origin } = site): Promis
   open.push(context);
   const page = await context.newPage();
   const api = `${origin === site.origin ? "" : origin}/api/chat/${name}`;
-  await page.goto(`${site.origin}/?chat=mill&api=${encodeURIComponent(api)}`);
+  await page.goto(`${site.origin}/?chat=pump&api=${encodeURIComponent(api)}`);
   // A page of a refused origin has no history.
   if (origin === site.origin) await page.getByRole("textbox").waitFor();
   return page;

@@ -8,7 +8,7 @@ import { plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { approvalText } from "../../src/cli/views/approval-lines.ts";
 import { screenOf } from "./screen-of.ts";
-import { Town } from "./town.ts";
+import { CliServer } from "./cli-server.ts";
 
 /** Returns the screen of an approver, at 100 columns. */
 function shown(given: Json): readonly string[] {
@@ -84,65 +84,65 @@ const payer = () =>
   });
 
 test("approve shows the approved call and sends its hash", async () => {
-  await using town = await Town.open();
-  void town.reeve("run", "manager", "sell", "--id", "t1");
-  await town.asked("t1");
-  const { items } = await town.runtime.approvals.list({}, { size: 10 });
-  const decide = vi.spyOn(town.runtime.approvals, "decide");
-  const { said } = await town.reeve("approve", "t1");
+  await using server = await CliServer.open();
+  void server.reeve("run", "lead", "publish", "--id", "t1");
+  await server.asked("t1");
+  const { items } = await server.runtime.approvals.list({}, { size: 10 });
+  const decide = vi.spyOn(server.runtime.approvals, "decide");
+  const { said } = await server.reeve("approve", "t1");
   expect(said).toMatch(
-    /^t1~0:tool:2 {2}manager wants to call sell · risk high · pending for .*\n.*\n {2}field: "north"\napproved t1~0:tool:2\n$/,
+    /^t1~0:tool:2 {2}lead wants to call publish · risk high · pending for .*\n.*\n {2}report: "heat pumps"\napproved t1~0:tool:2\n$/,
   );
   expect(decide.mock.calls[0]?.[1]).toMatchObject({ decision: "approved", hash: items[0]?.hash });
-  expect(await town.reeve("deny", "t1~0:tool:2")).toMatchObject({ code: 5 });
+  expect(await server.reeve("deny", "t1~0:tool:2")).toMatchObject({ code: 5 });
 });
 
 test("a call is made with edited arguments, and the original request is shown before", async () => {
-  await using town = await Town.open();
-  const running = town.reeve("run", "manager", "sell", "--id", "t1");
-  await town.asked("t1");
-  const { code, said } = await town.reeve(
+  await using server = await CliServer.open();
+  const running = server.reeve("run", "lead", "publish", "--id", "t1");
+  await server.asked("t1");
+  const { code, said } = await server.reeve(
     "edit",
     "t1",
-    '{"field":"south"}',
+    '{"report":"prices"}',
     "--reason",
-    "the north is taken",
+    "heat pumps are published",
   );
   expect(code).toBe(0);
-  expect(said).toMatch(/ {2}field: "north"\nedited t1~0:tool:2\n$/);
+  expect(said).toMatch(/ {2}report: "heat pumps"\nedited t1~0:tool:2\n$/);
   await running;
-  const { items } = await town.runtime.approvals.list({}, { size: 10 });
-  expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: { field: "south" } });
+  const { items } = await server.runtime.approvals.list({}, { size: 10 });
+  expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: { report: "prices" } });
 });
 
 test("a tree in which several calls wait is answered with all of them, and none is decided", async () => {
-  await using town = await Town.open({ agents: [payer()] });
-  void town.reeve("run", "payer", "pay", "--id", "t1");
-  await expect.poll(async () => (await town.runtime.approvals.list({}, { size: 10 })).items.length).toBe(2);
-  const refused = await town.reeve("approve", "t1");
+  await using server = await CliServer.open({ agents: [payer()] });
+  void server.reeve("run", "payer", "pay", "--id", "t1");
+  await expect.poll(async () => (await server.runtime.approvals.list({}, { size: 10 })).items.length).toBe(2);
+  const refused = await server.reeve("approve", "t1");
   expect(refused.code).toBe(2);
   expect(refused.said).toContain('\n  to: "ACME"\n');
   expect(refused.said).toContain('\n  to: "EVIL"\n');
   expect(refused.complained).toMatch(
     /^reeve: 2 calls wait for approval in t1: give the id of one approval\n {2}→ reeve approve t1~0:/,
   );
-  const { items } = await town.runtime.approvals.list({ state: "pending" }, { size: 10 });
+  const { items } = await server.runtime.approvals.list({ state: "pending" }, { size: 10 });
   expect(items).toHaveLength(2);
-  await town.reeve("cancel", "t1");
+  await server.reeve("cancel", "t1");
 });
 
 test("a watcher sees the whole call before it is approved", async () => {
-  await using town = await Town.open();
-  const running = town.reeve("run", "manager", "sell", "--id", "t1");
-  await town.asked("t1");
-  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await using server = await CliServer.open();
+  const running = server.reeve("run", "lead", "publish", "--id", "t1");
+  await server.asked("t1");
+  const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t1"], terminal);
   const screen = (): string => screenOf(terminal.said).join("\n");
-  await expect.poll(screen).toContain("needs approval: sell");
+  await expect.poll(screen).toContain("needs approval: publish");
   terminal.type("a");
-  await expect.poll(screen).toContain('  field: "north"\napprove t1~0:tool:2? y / n');
+  await expect.poll(screen).toContain('  report: "heat pumps"\napprove t1~0:tool:2? y / n');
   terminal.type("n");
-  await expect.poll(screen).toContain("needs approval: sell");
+  await expect.poll(screen).toContain("needs approval: publish");
   terminal.type("a");
   await expect.poll(screen).toContain("approve t1~0:tool:2? y / n");
   terminal.type("y");
@@ -153,10 +153,10 @@ test("a watcher sees the whole call before it is approved", async () => {
 
 test("a watcher cannot approve a call that the screen does not show in full", async () => {
   const model = scriptedModel([call("pay", { to: "x".repeat(2_000) }), say("paid")]);
-  await using town = await Town.open({ agents: [agent({ name: "payer", model, tools: [pay] })] });
-  void town.reeve("run", "payer", "pay", "--id", "t1");
-  await town.asked("t1");
-  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await using server = await CliServer.open({ agents: [agent({ name: "payer", model, tools: [pay] })] });
+  void server.reeve("run", "payer", "pay", "--id", "t1");
+  await server.asked("t1");
+  const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t1"], terminal);
   const screen = (): string => screenOf(terminal.said).join("\n");
   await expect.poll(screen).toContain("needs approval: pay");
@@ -166,7 +166,7 @@ test("a watcher cannot approve a call that the screen does not show in full", as
   await expect.poll(screen).toContain("needs approval: pay");
   terminal.type("q");
   await watching;
-  const { items } = await town.runtime.approvals.list({ state: "pending" }, { size: 10 });
+  const { items } = await server.runtime.approvals.list({ state: "pending" }, { size: 10 });
   expect(items).toHaveLength(1);
-  await town.reeve("cancel", "t1");
+  await server.reeve("cancel", "t1");
 });

@@ -12,7 +12,7 @@ test("60 turns of `reeve chat` in a terminal that is closed and opened again, wi
   const { provider, agents, engine, store } = stage;
   await using runtime = createRuntime({ agents, engine, store });
   await using server = await listen({ runtime, port: 0 });
-  const words = ["chat", "listener", "--url", server.url, "--session", "mill"];
+  const words = ["chat", "listener", "--url", server.url, "--session", "pump"];
   const open = (): Promise<TerminalWindow> =>
     TerminalWindow.open([process.execPath, "--conditions=reeve-source", reeve, ...words]);
   const talk = async (window: TerminalWindow, turn: number, word = `word ${turn}`): Promise<void> => {
@@ -24,7 +24,7 @@ test("60 turns of `reeve chat` in a terminal that is closed and opened again, wi
     await window.expectLast(`> ${word}`, `Answer ${turn}`, ">");
   };
   await using first = await open();
-  await talk(first, 1, "The mill was built in 1287.");
+  await talk(first, 1, "The pump was built in 1987.");
   for (let turn = 2; turn <= 30; turn++) await talk(first, turn);
   await first.press("C-d");
   await first.over();
@@ -32,7 +32,7 @@ test("60 turns of `reeve chat` in a terminal that is closed and opened again, wi
   await second.expectLast("> word 30", "Answer 30", ">");
   for (let turn = 31; turn < 60; turn++) await talk(second, turn, turn === 45 ? "slow" : undefined);
   await second.type("When was it built?");
-  await second.expectLast("> When was it built?", "In 1287", ">");
+  await second.expectLast("> When was it built?", "In 1987", ">");
   expect(provider.summaries).toBeGreaterThan(0);
   expect(provider.shown).toBeLessThan(60);
 }, 300_000);

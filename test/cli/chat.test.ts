@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { main } from "../../src/cli/program.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
-import { Town } from "./town.ts";
+import { CliServer } from "./cli-server.ts";
 
 /** For busy machines. */
 const patient = { timeout: 20_000 };
@@ -34,8 +34,8 @@ const counter: Model = {
 };
 
 /** Opens a server with an agent whose search ends on request. */
-const open = (search = Promise.resolve("found")): Promise<Town> =>
-  Town.open({
+const open = (search = Promise.resolve("found")): Promise<CliServer> =>
+  CliServer.open({
     agents: [
       agent({
         name: "lead",
@@ -54,8 +54,8 @@ const open = (search = Promise.resolve("found")): Promise<Town> =>
   });
 
 /** Runs a chat with lines from a pipe. */
-async function pipe(town: Town, lines: readonly string[], ...words: readonly string[]) {
-  const terminal = town.terminal();
+async function pipe(server: CliServer, lines: readonly string[], ...words: readonly string[]) {
+  const terminal = server.terminal();
   for (const line of [...lines, null]) terminal.enter(line);
   const code = await main(["chat", "lead", ...words], terminal);
   return { code, said: terminal.said, complained: terminal.complained };
@@ -66,8 +66,8 @@ class Typed {
   readonly terminal: FakeTerminal;
   readonly over: Promise<number>;
 
-  constructor(town: Town, ...words: readonly string[]) {
-    this.terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  constructor(server: CliServer, ...words: readonly string[]) {
+    this.terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
     this.over = main(["chat", "lead", ...words], this.terminal);
   }
 
@@ -96,18 +96,18 @@ class Typed {
 }
 
 test("lines of a pipe are answered in sequence, and the conversation can be continued", async () => {
-  await using town = await open();
-  const first = await pipe(town, ["one", "", "two"]);
+  await using server = await open();
+  const first = await pipe(server, ["one", "", "two"]);
   expect([first.code, first.said]).toEqual([0, "1: one\n3: two\n"]);
   const session = /^session (\S+)\n$/.exec(first.complained)?.[1] ?? "";
-  const next = await pipe(town, ["three"], "--session", session);
+  const next = await pipe(server, ["three"], "--session", session);
   expect([next.said, next.complained]).toEqual(["5: three\n", first.complained]);
-  expect((await pipe(town, ["one"])).said).toBe("1: one\n");
+  expect((await pipe(server, ["one"])).said).toBe("1: one\n");
 });
 
 test("as JSON each answer is one line", async () => {
-  await using town = await open();
-  const { said } = await pipe(town, ["one", "fail"], "--json", "--session", "s");
+  await using server = await open();
+  const { said } = await pipe(server, ["one", "fail"], "--json", "--session", "s");
   const lines = said
     .split("\n")
     .slice(0, -1)
@@ -119,30 +119,30 @@ test("as JSON each answer is one line", async () => {
 });
 
 test("a failed message prints a hint for its cause, and the last one decides the exit code", async () => {
-  await using town = await open();
-  const failed = await pipe(town, ["fail"], "--session", "s");
+  await using server = await open();
+  const failed = await pipe(server, ["fail"], "--session", "s");
   expect([failed.code, failed.said]).toEqual([11, ""]);
   expect(failed.complained).toMatch(/failed: error\n {2}→ reeve why \S+\n$/);
-  expect((await pipe(town, ["fail", "two"], "--session", "s")).code).toBe(0);
+  expect((await pipe(server, ["fail", "two"], "--session", "s")).code).toBe(0);
 });
 
 test("users have conversations of their own under one name", async () => {
-  await using town = await open();
+  await using server = await open();
   for (const user of ["ada", "bob"])
-    expect((await pipe(town, ["one"], "--session", "s", "--user", user)).said).toBe("1: one\n");
-  expect((await pipe(town, ["/history"], "--session", "s", "--user", "ada")).said).toBe("> one\n1: one\n");
-  expect((await pipe(town, ["/history"], "--session", "s")).said).toBe("");
+    expect((await pipe(server, ["one"], "--session", "s", "--user", user)).said).toBe("1: one\n");
+  expect((await pipe(server, ["/history"], "--session", "s", "--user", "ada")).said).toBe("> one\n1: one\n");
+  expect((await pipe(server, ["/history"], "--session", "s")).said).toBe("");
 });
 
 test("an unknown agent is reported before any question", async () => {
-  await using town = await open();
-  const { code, complained } = await town.reeve("chat", "leda");
+  await using server = await open();
+  const { code, complained } = await server.reeve("chat", "leda");
   expect([code, complained]).toEqual([4, "reeve: no agent leda\n  → agents: lead\n"]);
 });
 
 /** Starts a chat whose answer has begun and does not end. */
-async function hanging(town: Town, search: PromiseWithResolvers<string>): Promise<Typed> {
-  const chat = new Typed(town);
+async function hanging(server: CliServer, search: PromiseWithResolvers<string>): Promise<Typed> {
+  const chat = new Typed(server);
   await chat.asked();
   chat.terminal.enter("hang");
   // A model in the process of the server streams only while a reader is there.
@@ -154,8 +154,8 @@ async function hanging(town: Town, search: PromiseWithResolvers<string>): Promis
 
 test("Ctrl-C cancels an answer, and the next message goes on", async () => {
   const search = Promise.withResolvers<string>();
-  await using town = await open(search.promise);
-  const chat = await hanging(town, search);
+  await using server = await open(search.promise);
+  const chat = await hanging(server, search);
   expect(chat.terminal.interrupt()).toBe(true);
   await chat.asked();
   expect(chat.terminal.said).toBe("lead: calling search\nWell, \n");
@@ -168,8 +168,8 @@ test("Ctrl-C cancels an answer, and the next message goes on", async () => {
 
 test("output after a Ctrl-C starts on a new line, even if nothing was printed before", async () => {
   const search = Promise.withResolvers<string>();
-  await using town = await open(search.promise);
-  const chat = new Typed(town);
+  await using server = await open(search.promise);
+  const chat = new Typed(server);
   await chat.asked();
   chat.terminal.enter("hang");
   await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
@@ -180,16 +180,16 @@ test("output after a Ctrl-C starts on a new line, even if nothing was printed be
 
 test("a second Ctrl-C leaves without waiting for the cancelled answer", async () => {
   const search = Promise.withResolvers<string>();
-  await using town = await open(search.promise);
-  const chat = await hanging(town, search);
+  await using server = await open(search.promise);
+  const chat = await hanging(server, search);
   chat.terminal.interrupt();
   chat.terminal.interrupt();
   expect(await chat.over).toBe(130);
 });
 
 test("history, retry, a new conversation, and text that is not a command", async () => {
-  await using town = await open();
-  const chat = new Typed(town);
+  await using server = await open();
+  const chat = new Typed(server);
   expect(await chat.say("/retry")).toBe("no message to send again\n");
   expect(await chat.say("one")).toBe("1: one\n");
   expect(await chat.say("two")).toBe("3: two\n");
@@ -208,7 +208,7 @@ test("history, retry, a new conversation, and text that is not a command", async
   expect(await chat.say("three")).toBe("1: three\n");
   chat.terminal.enter("/exit");
   expect(await chat.over).toBe(0);
-  const again = new Typed(town, "--session", session);
+  const again = new Typed(server, "--session", session);
   await again.asked();
   expect(again.terminal.said).toBe("> one\n1: one\n> two\n3: two\n");
   expect(await again.say("/retry")).toBe("3: two\n");

@@ -5,14 +5,14 @@ import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import { priced, Town } from "./town.ts";
+import { priced, CliServer } from "./cli-server.ts";
 
 test("a run is shown live, and ends with a receipt and the answer", async () => {
-  await using town = await Town.open();
-  const { code, said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.5");
+  await using server = await CliServer.open();
+  const { code, said } = await server.reeve("run", "writer", "write", "--id", "t1", "--max-cost", "0.5");
   expect(code).toBe(0);
   expect(said).toMatch(
-    /^tree t1 · http:\/\/127\.0\.0\.1:\d+\/ui\/runs\/t1\nclerk: started\nclerk: completed: answered/,
+    /^tree t1 · http:\/\/127\.0\.0\.1:\d+\/ui\/runs\/t1\nwriter: started\nwriter: completed: answered/,
   );
   expect(said).toMatch(
     /\ndone\n\n✓ completed: answered\n[^]*\ntotal \$0\.\d{6} · \d+ tokens · 1 agent · .*\n$/,
@@ -20,29 +20,29 @@ test("a run is shown live, and ends with a receipt and the answer", async () => 
 });
 
 test("a call that needs approval is approved from another terminal", async () => {
-  await using town = await Town.open();
-  const running = town.reeve("run", "manager", "sell", "--id", "t2");
-  await town.asked("t2");
-  const why = await town.reeve("why", "t2");
-  expect(why.said).toMatch(/^manager: waiting .* for approval of sell\n/);
-  expect((await town.reeve("approvals")).said).toMatch(
-    /manager wants to call sell · risk high .*\n.*\n {2}field: "north"\n/,
+  await using server = await CliServer.open();
+  const running = server.reeve("run", "lead", "publish", "--id", "t2");
+  await server.asked("t2");
+  const why = await server.reeve("why", "t2");
+  expect(why.said).toMatch(/^lead: waiting .* for approval of publish\n/);
+  expect((await server.reeve("approvals")).said).toMatch(
+    /lead wants to call publish · risk high .*\n.*\n {2}report: "heat pumps"\n/,
   );
-  expect(await town.reeve("approve", "t2")).toMatchObject({
+  expect(await server.reeve("approve", "t2")).toMatchObject({
     code: 0,
     said: expect.stringMatching(/\napproved t2~0:tool:2\n$/),
   });
   const { code, said } = await running;
   expect(code).toBe(0);
-  expect(said).toContain("manager: waiting for approval of sell: reeve approve t2~0:tool:2\n");
-  expect(said).toContain("manager: approval: approved by loopback\n");
-  expect((await town.reeve("deny", "t2~0:tool:2")).code).toBe(5);
-  expect((await town.reeve("approve", "t2")).code).toBe(4);
+  expect(said).toContain("lead: waiting for approval of publish: reeve approve t2~0:tool:2\n");
+  expect(said).toContain("lead: approval: approved by loopback\n");
+  expect((await server.reeve("deny", "t2~0:tool:2")).code).toBe(5);
+  expect((await server.reeve("approve", "t2")).code).toBe(4);
 });
 
 test("as JSON every line is an object: each event once, in order, then the result", async () => {
-  await using town = await Town.open();
-  const { said } = await town.reeve("run", "clerk", "write", "--id", "t3", "--json");
+  await using server = await CliServer.open();
+  const { said } = await server.reeve("run", "writer", "write", "--id", "t3", "--json");
   const lines = said
     .trimEnd()
     .split("\n")
@@ -54,113 +54,117 @@ test("as JSON every line is an object: each event once, in order, then the resul
 });
 
 test("a cancelled run sets the exit code", async () => {
-  await using town = await Town.open();
-  const running = town.reeve("run", "manager", "sell", "--id", "t4");
-  await town.asked("t4");
-  expect(await town.reeve("pause", "t4")).toMatchObject({ code: 0 });
-  expect((await town.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
-  expect(await town.reeve("resume", "t4")).toMatchObject({ code: 0 });
-  expect(await town.reeve("top-up", "t4", "--cost", "1")).toMatchObject({ code: 0 });
-  expect(await town.reeve("reprioritize", "t4", "high")).toMatchObject({ said: "t4: priority high\n" });
-  const cancelled = await town.reeve("cancel", "t4", "--reason", "wrong field");
+  await using server = await CliServer.open();
+  const running = server.reeve("run", "lead", "publish", "--id", "t4");
+  await server.asked("t4");
+  expect(await server.reeve("pause", "t4")).toMatchObject({ code: 0 });
+  expect((await server.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
+  expect(await server.reeve("resume", "t4")).toMatchObject({ code: 0 });
+  expect(await server.reeve("top-up", "t4", "--cost", "1")).toMatchObject({ code: 0 });
+  expect(await server.reeve("reprioritize", "t4", "high")).toMatchObject({ said: "t4: priority high\n" });
+  const cancelled = await server.reeve("cancel", "t4", "--reason", "wrong report");
   expect(cancelled).toMatchObject({ code: 0, said: "1 run stopped\n" });
   expect((await running).code).toBe(12);
-  expect((await town.reeve("why", "t4")).said).toContain('manager was cancelled: reason "wrong field".');
+  expect((await server.reeve("why", "t4")).said).toContain('lead was cancelled: reason "wrong report".');
 });
 
 test("trees are listed, and shown with their receipt when they are over", async () => {
-  await using town = await Town.open();
-  await town.reeve("run", "clerk", "write", "--id", "t5");
-  expect((await town.reeve("runs", "--status", "completed")).said).toMatch(/\nt5 +clerk +✓ completed/);
-  expect((await town.reeve("runs", "--status", "failed")).said).toBe("no runs\n");
-  expect((await town.reeve("tree", "t5")).said).toMatch(
-    /^✓ completed · .*\nclerk .*\n\n✓ completed: answered\n/,
+  await using server = await CliServer.open();
+  await server.reeve("run", "writer", "write", "--id", "t5");
+  expect((await server.reeve("runs", "--status", "completed")).said).toMatch(/\nt5 +writer +✓ completed/);
+  expect((await server.reeve("runs", "--status", "failed")).said).toBe("no runs\n");
+  expect((await server.reeve("tree", "t5")).said).toMatch(
+    /^✓ completed · .*\nwriter .*\n\n✓ completed: answered\n/,
   );
-  const verified = await town.reeve("audit", "verify");
+  const verified = await server.reeve("audit", "verify");
   const head = /^intact: \d+ links?, head (\S+)\n$/.exec(verified.said)?.[1] ?? "";
-  expect((await town.reeve("audit", "verify", "--head", head)).code).toBe(0);
-  const forged = await town.reeve("audit", "verify", "--head", `999:${head.split(":")[1]}`);
+  expect((await server.reeve("audit", "verify", "--head", head)).code).toBe(0);
+  const forged = await server.reeve("audit", "verify", "--head", `999:${head.split(":")[1]}`);
   expect(forged).toMatchObject({ code: 6, said: expect.stringMatching(/^broken at link \d+: truncated\n$/) });
 });
 
 test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it", async () => {
-  await using town = await Town.open();
-  const terminal = town.terminal();
-  const running = main(["run", "manager", "sell", "--id", "t6"], terminal);
-  await town.asked("t6");
+  await using server = await CliServer.open();
+  const terminal = server.terminal();
+  const running = main(["run", "lead", "publish", "--id", "t6"], terminal);
+  await server.asked("t6");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   await expect.poll(() => terminal.complained).toContain("detached; t6 continues");
-  expect(await town.runtime.run("t6").status()).toBe("waiting");
+  expect(await server.runtime.run("t6").status()).toBe("waiting");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
-  expect(await town.runtime.run("t6").status()).toBe("cancelled");
+  expect(await server.runtime.run("t6").status()).toBe("cancelled");
 });
 
 test("Ctrl-C alone ends with the code of a detached run", async () => {
-  await using town = await Town.open();
-  const terminal = town.terminal();
-  const running = main(["run", "manager", "sell", "--id", "t7"], terminal);
-  await town.asked("t7");
+  await using server = await CliServer.open();
+  const terminal = server.terminal();
+  const running = main(["run", "lead", "publish", "--id", "t7"], terminal);
+  await server.asked("t7");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(130);
-  expect(await town.runtime.run("t7").status()).toBe("waiting");
+  expect(await server.runtime.run("t7").status()).toBe("waiting");
 });
 
 test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
-  await using town = await Town.open();
-  const terminal = town.terminal();
-  const running = main(["run", "manager", "sell", "--id", "t8", "--cancel-on-interrupt"], terminal);
-  await town.asked("t8");
+  await using server = await CliServer.open();
+  const terminal = server.terminal();
+  const running = main(["run", "lead", "publish", "--id", "t8", "--cancel-on-interrupt"], terminal);
+  await server.asked("t8");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
 });
 
 test("on a terminal the tree is drawn in place, with colours unless NO_COLOR is set", async () => {
-  await using town = await Town.open();
-  const plain = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
-  await main(["run", "clerk", "write"], plain);
+  await using server = await CliServer.open();
+  const plain = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await main(["run", "writer", "write"], plain);
   // oxlint-disable-next-line no-control-regex -- colours are what is looked for
   expect(plain.said).not.toMatch(/\u001B\[\d+m/);
-  const bright = town.terminal({ isTTY: true });
-  await main(["run", "clerk", "write"], bright);
+  const bright = server.terminal({ isTTY: true });
+  await main(["run", "writer", "write"], bright);
   expect(bright.said).toContain("\u001B[32m✓ completed");
 });
 
 test("an agent's output cannot control the terminal", async () => {
   const model = priced(scriptedModel([say("line 1\n  \u001B]0;owned\u0007line 2")]));
-  await using town = await Town.open({ agents: [agent({ name: "clerk", model })] });
-  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
-  await main(["run", "clerk", "write"], terminal);
+  await using server = await CliServer.open({ agents: [agent({ name: "writer", model })] });
+  const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await main(["run", "writer", "write"], terminal);
   expect(terminal.said).toContain("line 1\n   ]0;owned line 2\n");
 });
 
 test("a run that waits in its code is reported, and woken with a signal", async () => {
   const waiter: Agent = { id: AgentId.of("waiter"), run: async (ctx) => ctx.waitFor("go") };
-  await using town = await Town.open({ agents: [waiter] });
-  const running = town.reeve("run", "waiter", "wait", "--id", "t12");
+  await using server = await CliServer.open({ agents: [waiter] });
+  const running = server.reeve("run", "waiter", "wait", "--id", "t12");
   await expect
-    .poll(async () => (await town.reeve("why", "t12")).said)
+    .poll(async () => (await server.reeve("why", "t12")).said)
     .toMatch(/^waiter: waiting .* for a signal, a message or a time\n[^]*→ reeve signal t12~0 <name>/);
-  expect(await town.reeve("signal", "t12", "go", "{by")).toMatchObject({ code: 2 });
-  expect(await town.reeve("signal", "t12", "go", '{"by":"ada"}')).toMatchObject({ code: 0 });
+  expect(await server.reeve("signal", "t12", "go", "{by")).toMatchObject({ code: 2 });
+  expect(await server.reeve("signal", "t12", "go", '{"by":"ada"}')).toMatchObject({ code: 0 });
   expect((await running).said).toContain('{\n  "by": "ada"\n}\n\n✓ completed: answered');
 });
 
 test("a busy conversation names the tree that has the turn; a queued tree is reported", async () => {
-  await using town = await Town.open();
-  const turn = town.reeve("run", "manager", "sell", "--id", "t13", "--session", "talk");
-  await town.asked("t13");
-  const busy = await town.reeve("run", "clerk", "write", "--session", "talk");
+  await using server = await CliServer.open();
+  const turn = server.reeve("run", "lead", "publish", "--id", "t13", "--session", "talk");
+  await server.asked("t13");
+  const busy = await server.reeve("run", "writer", "write", "--session", "talk");
   expect(busy).toMatchObject({
     code: 5,
     complained: expect.stringContaining("→ another tree has its turn: reeve runs --session talk"),
   });
-  expect((await town.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +manager/);
-  await town.runtime.start(town.agent("clerk"), "write", { id: "t14", session: "talk", onBusy: "queue" });
-  expect((await town.reeve("why", "t14")).said).toMatch(
+  expect((await server.reeve("runs", "--session", "talk")).said).toMatch(/\nt13 +lead/);
+  await server.runtime.start(server.agent("writer"), "write", {
+    id: "t14",
+    session: "talk",
+    onBusy: "queue",
+  });
+  expect((await server.reeve("why", "t14")).said).toMatch(
     /^t14~0: accepted, not started: another tree has the turn/,
   );
-  await town.reeve("approve", "t13");
+  await server.reeve("approve", "t13");
   expect((await turn).code).toBe(0);
 });
 
@@ -170,13 +174,13 @@ test.each([
   [["budget", "set", "--per", "day"], 2, "--max-cost or --max-tokens"],
   [["budget", "set", "--max-cost", "1"], 2, "--per"],
   [["budget", "show"], 2, "key: has no tenant"],
-  [["run", "clerk", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
+  [["run", "writer", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
   [["tree", "unknown"], 4, "no run unknown~0"],
   [["run", "unknown", "x"], 4, "no agent unknown"],
   [["approve", "not:an:id"], 2, `invalid approval id`],
 ])("%j ends with %i", async (words, code, complaint) => {
-  await using town = await Town.open();
-  const ended = await town.reeve(...words);
+  await using server = await CliServer.open();
+  const ended = await server.reeve(...words);
   expect(ended.code).toBe(code);
   expect(ended.complained).toContain(complaint);
 });
@@ -196,18 +200,18 @@ test("without a server the command prints how to start one, as text or as JSON",
 test("a key comes from the environment; without one the server's refusal is printed", async () => {
   const expiresAt = Date.now() + 60_000;
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt });
-  await using town = await Town.open({ auth: apiKeys([record]) });
-  expect(await town.reeve("runs")).toMatchObject({ code: 5 });
-  const terminal = town.terminal({ environment: { REEVE_API_KEY: key } });
+  await using server = await CliServer.open({ auth: apiKeys([record]) });
+  expect(await server.reeve("runs")).toMatchObject({ code: 5 });
+  const terminal = server.terminal({ environment: { REEVE_API_KEY: key } });
   expect(await main(["runs"], terminal)).toBe(0);
 });
 
 test("a tenant's budget is set, shown and removed", async () => {
   const expiresAt = Date.now() + 60_000;
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt });
-  await using town = await Town.open({ auth: apiKeys([record]) });
+  await using server = await CliServer.open({ auth: apiKeys([record]) });
   const reeve = async (...words: readonly string[]): Promise<string> => {
-    const terminal = town.terminal({ environment: { REEVE_API_KEY: key } });
+    const terminal = server.terminal({ environment: { REEVE_API_KEY: key } });
     expect(await main(["budget", ...words], terminal)).toBe(0);
     return terminal.said;
   };
@@ -234,42 +238,42 @@ test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
 });
 
 test("a run is steered, and continues with the last instruction", async () => {
-  await using town = await Town.open();
-  const running = town.reeve("run", "manager", "sell", "--id", "t1");
-  await town.asked("t1");
-  expect(await town.reeve("steer", "t1", "sell the south instead")).toMatchObject({
+  await using server = await CliServer.open();
+  const running = server.reeve("run", "lead", "publish", "--id", "t1");
+  await server.asked("t1");
+  expect(await server.reeve("steer", "t1", "publish prices instead")).toMatchObject({
     code: 0,
     said: "t1: reads the message before its next model call\n",
   });
-  expect(await town.reeve("follow-up", "t1", "and then report")).toMatchObject({
+  expect(await server.reeve("follow-up", "t1", "and then report")).toMatchObject({
     code: 0,
     said: "t1: reads the message when it would stop\n",
   });
-  await town.reeve("approve", "t1");
+  await server.reeve("approve", "t1");
   expect((await running).code).toBe(0);
-  expect((await town.reeve("steer", "t1", "too late")).code).toBe(5);
+  expect((await server.reeve("steer", "t1", "too late")).code).toBe(5);
 });
 
 test("reconciling a call that is not in doubt prints an error", async () => {
-  await using town = await Town.open();
-  await town.reeve("run", "clerk", "write", "--id", "t1");
+  await using server = await CliServer.open();
+  await server.reeve("run", "writer", "write", "--id", "t1");
   const words = ["reconcile", "t1", "t1~0:model:1#1", "--input", "10", "--output", "5"];
-  expect(await town.reeve(...words)).toEqual({
+  expect(await server.reeve(...words)).toEqual({
     code: 5,
     said: "",
     complained: "reeve: attempt t1~0:model:1#1 of t1 is not in doubt\n",
   });
-  expect((await town.reeve(...words.slice(0, 5))).complained).toContain("--output <tokens>' not specified");
+  expect((await server.reeve(...words.slice(0, 5))).complained).toContain("--output <tokens>' not specified");
 });
 
 test("sessions with entries are listed", async () => {
-  await using town = await Town.open();
-  expect((await town.reeve("sessions")).said).toBe("no sessions\n");
+  await using server = await CliServer.open();
+  expect((await server.reeve("sessions")).said).toBe("no sessions\n");
   const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
-  const session = new Session(town.runtime.store.sessions, { tenantId: null }, key);
+  const session = new Session(server.runtime.store.sessions, { tenantId: null }, key);
   await session.open({ startedAt: new Date(2026, 10, 15, 9).getTime() });
-  expect((await town.reeve("sessions", "--user", "ann")).said).toBe(
+  expect((await server.reeve("sessions", "--user", "ann")).said).toBe(
     "session  user  started\ntalk     ann   2026-11-15 09:00:00\n",
   );
-  expect((await town.reeve("sessions", "--user", "bob")).said).toBe("no sessions\n");
+  expect((await server.reeve("sessions", "--user", "bob")).said).toBe("no sessions\n");
 });

@@ -12,7 +12,7 @@ const state = {
   number: 4,
   phase: "ready",
   since: new Date(2026, 10, 15, 9).getTime(),
-  agents: ["lead", "digger"],
+  agents: ["lead", "researcher"],
   alive: 3,
   pid: 7,
   failure: null,
@@ -27,7 +27,7 @@ test("one screen shows the address, the agents and the live runs", () => {
       dashboard  http://127.0.0.1:7433/ui   (press o)
       server     http://127.0.0.1:7433
       restate    http://127.0.0.1:9070
-      agents     lead, digger
+      agents     lead, researcher
       build      4, since 2026-11-15 09:00:00, 2 older still running
 
       try: reeve run lead "..." · Ctrl-C stops everything; runs continue on the nex…"

@@ -54,11 +54,11 @@ const repeating: Answer = (response) =>
 const refusing: Answer = (response) =>
   response
     .writeHead(404, { "content-type": "application/json" })
-    .end('{"error":{"code":"not-found","message":"no run mill-books~0"}}');
+    .end('{"error":{"code":"not-found","message":"no run heat-pumps~0"}}');
 
 async function readUpdates(client: ReeveClient): Promise<readonly RunUpdate[]> {
   const all: RunUpdate[] = [];
-  for await (const followed of followRun(client, "mill-books", { signal: new AbortController().signal }))
+  for await (const followed of followRun(client, "heat-pumps", { signal: new AbortController().signal }))
     all.push(followed);
   return all;
 }
@@ -101,6 +101,6 @@ test("a request that the server refuses is not repeated", async () => {
   await using server = await served(refusing, wholly);
   await expect(readUpdates(server.client)).rejects.toMatchObject({
     exitCode: 4,
-    message: "no run mill-books~0",
+    message: "no run heat-pumps~0",
   });
 });

@@ -8,7 +8,7 @@ import { runLines } from "../../src/cli/views/lists.ts";
 import { receiptLines } from "../../src/cli/views/receipt.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
-/** The letter was sent; one call of the clerk was lost. */
+/** The e-mail was sent; one call of the writer was lost. */
 function finished(): Story {
   const story = askingTeam();
   story.tell(2, "approval.decided", { approvalId: approval, decision: "approved", by: "ada" });
@@ -54,7 +54,7 @@ test("the own costs on a receipt add up to the total", () => {
 test("a receipt shows the limit that stopped each run, and the remedy", () => {
   const story = new Story().starts(0, "lead");
   for (const child of [1, 2, 3, 4]) {
-    story.starts(child, child < 4 ? "clerk" : "digger", { parent: 0 });
+    story.starts(child, child < 4 ? "writer" : "researcher", { parent: 0 });
     story.denies(child, { dimension: "tokens", account: "subtree", limit: 9_000, used: 8_990 });
     story.ends(child, { status: "failed", stopReason: "budget.tokens", costMicros: 0 });
   }
@@ -99,5 +99,5 @@ test.each([80, 140])("a list of runs fits %i columns", (width) => {
   };
   const lines = runLines([record], { width, paint: plainPaint, now });
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
-  expect(lines[1]).toMatch(/^mill-books +lead +▾ landed +\$0\.0328 .* 1m 1s +cost budget$/);
+  expect(lines[1]).toMatch(/^heat-pumps +lead +▾ landed +\$0\.0328 .* 1m 1s +cost budget$/);
 });

@@ -45,14 +45,14 @@ const limits: Readonly<Record<string, Case>> = {
   "of its agent": refused({ account: "run" }),
   "of its lead": {
     story: lead()
-      .starts(1, "clerk", { parent: 0 })
+      .starts(1, "writer", { parent: 0 })
       .denies(1, { dimension: "cost", account: "subtree", limit: 100_000, used: 99_000 })
       .ends(1, { status: "landed", stopReason: "budget.cost", costMicros: 99_000 }),
     run: 1,
   },
   "of turns of its agent": {
     story: lead()
-      .starts(1, "clerk", { parent: 0 })
+      .starts(1, "writer", { parent: 0 })
       .denies(1, { dimension: "turns", account: "run", limit: 5, used: 5 })
       .ends(1, { status: "landed", stopReason: "budget.turns", costMicros: 99_000 }),
     run: 1,

@@ -29,8 +29,8 @@ function teller(story: Story, speech: Speech) {
 /** A parent with two children, each in a model call. */
 function talk(): Story {
   const story = new Story().starts(0, "lead").asks(0, "a", {});
-  story.starts(1, "digger", { parent: 0 }).asks(1, "b", {});
-  return story.starts(2, "clerk", { parent: 0 }).asks(2, "c", {});
+  story.starts(1, "researcher", { parent: 0 }).asks(1, "b", {});
+  return story.starts(2, "writer", { parent: 0 }).asks(2, "c", {});
 }
 
 function shown(story: Story, speech: Speech, { width = 80, room = 20 } = {}): readonly string[] {
@@ -46,12 +46,12 @@ test.each([80, 140])("live text shows below its run, at %i columns", (width) => 
   const [story, speech] = [talk(), new Speech()];
   const { begins, says } = teller(story, speech);
   for (const [run, attempt] of [["a"], ["b"], ["c"]].entries()) begins(run, attempt[0] ?? "");
-  says(0, "a", "Let us see.\nThe digger is asked who built the mill, and the clerk ");
-  says(1, "b", "鉱山の記録を読む。".repeat(12));
+  says(0, "a", "Let us see.\nThe researcher is asked who built the pump, and the writer ");
+  says(1, "b", "市場の記録を読む。".repeat(12));
   says(
     2,
     "c",
-    "Dear town,\n\nthe mill was built in 1287 by the miller Odo, as the archive says, which is why we write\n",
+    "Dear team,\n\nthe pump was built in 1987 by the vendor Ada, as the archive says, which is why we write\n",
   );
   const lines = shown(story, speech, { width });
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
@@ -68,15 +68,15 @@ test("a restarted answer replaces the previous one, and ignores its late pieces"
   says(1, "b", "lt by");
   thinks(1, "b2", "who built it?");
   expect(quotes(shown(story, speech))).toEqual([]);
-  says(1, "b2", "Odo");
-  expect(quotes(shown(story, speech))).toEqual(["│   “Odo"]);
+  says(1, "b2", "Ada");
+  expect(quotes(shown(story, speech))).toEqual(["│   “Ada"]);
 });
 
 test("the live text is removed once the answer is complete", () => {
   const [story, speech] = [talk(), new Speech()];
   const { begins, says } = teller(story, speech);
   begins(1, "b");
-  says(1, "b", "Odo");
+  says(1, "b", "Ada");
   story.answers(1, "b", 5_000);
   for (const event of story.events) speech.see(event);
   says(1, "b", "!");
@@ -99,7 +99,7 @@ test("without space for live text, every run is still shown", () => {
 });
 
 test("a row does not depend on the chunks of its text, and advances word by word", () => {
-  const text = "the mill was built in 1287 by the miller Odo";
+  const text = "the pump was built in 1987 by the vendor Ada";
   for (let size = 1; size < 12; size += 1) {
     const speech = new Speech();
     const story = talk();
@@ -110,7 +110,7 @@ test("a row does not depend on the chunks of its text, and advances word by word
       says(0, "a", text.slice(at, at + size));
       rows.add(speech.row(story.run(0), 20) ?? "");
     }
-    expect(speech.row(story.run(0), 20)).toBe("miller Odo");
+    expect(speech.row(story.run(0), 20)).toBe("vendor Ada");
     for (const row of rows) expect(row.length).toBeLessThanOrEqual(20);
   }
 });

@@ -2,7 +2,7 @@ import { agent, Json } from "reeve";
 import type { RunRecord } from "reeve/store";
 import { call, manualModel, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
-import { priced, Town } from "./town.ts";
+import { priced, CliServer } from "./cli-server.ts";
 
 test("a list shows a live tree's reservations apart from its cost, and a cancelled tree's result", async () => {
   const model = manualModel();
@@ -12,21 +12,21 @@ test("a list shows a live tree's reservations apart from its cost, and a cancell
     model: priced(scriptedModel([call("ask_researcher", { task: "find out" })])),
     team: [researcher],
   });
-  await using town = await Town.open({ agents: [lead, researcher] });
-  const { treeId } = await town.runtime.start(lead, "report", { id: "t1", budget: { maxCostUsd: 1 } });
+  await using server = await CliServer.open({ agents: [lead, researcher] });
+  const { treeId } = await server.runtime.start(lead, "report", { id: "t1", budget: { maxCostUsd: 1 } });
   await expect.poll(() => model.calls.length).toBe(1);
   const record = async (): Promise<RunRecord> => {
-    const { said } = await town.reeve("runs", "--json");
+    const { said } = await server.reeve("runs", "--json");
     return Json.as<RunRecord>(JSON.parse(said));
   };
   await expect.poll(async () => (await record()).reservedMicros).toBeGreaterThan(0);
   const live = await record();
   expect(live.costMicros).toBeLessThan(1_000);
   expect(live.reservedMicros).toBeGreaterThan(10_000);
-  expect((await town.reeve("runs")).said).toMatch(/cost +reserved +started/);
+  expect((await server.reeve("runs")).said).toMatch(/cost +reserved +started/);
 
-  await town.reeve("cancel", "t1");
-  const result = await town.runtime.run(treeId).result();
+  await server.reeve("cancel", "t1");
+  const result = await server.runtime.run(treeId).result();
   expect(result.inDoubtMicros).toBeGreaterThan(0);
   await expect.poll(async () => (await record()).status).toBe("cancelled");
   const { costMicros, inDoubtMicros, reservedMicros } = await record();
@@ -35,8 +35,8 @@ test("a list shows a live tree's reservations apart from its cost, and a cancell
     inDoubtMicros: result.inDoubtMicros,
     reservedMicros: 0,
   });
-  const shown = (await town.reeve("tree", "t1")).said;
-  const why = (await town.reeve("why", "t1")).said;
+  const shown = (await server.reeve("tree", "t1")).said;
+  const why = (await server.reeve("why", "t1")).said;
   expect(shown).toMatch(/^∅ cancelled · \$0\.0152 of \$1\.00, \$0\.0151 in doubt/);
   expect(shown).toContain("\ntotal $0.015177 · ");
   expect(why).toContain(

@@ -16,7 +16,7 @@ const beginning = Date.UTC(2026, 10, 15, 9);
 
 /** Records what happens in a tree as its events. */
 export class Story {
-  readonly treeId = TreeId.of("mill-books");
+  readonly treeId = TreeId.of("heat-pumps");
   readonly events: NumberedEvent[] = [];
   /** Progress of tools, for subscribers. */
   readonly deltas: RunDelta[] = [];
@@ -140,19 +140,19 @@ interface Beginning {
 export function askingTeam(): Story {
   const story = new Story();
   story.starts(0, "lead").asks(0, "a1", { cost: 3_700 });
-  story.tell(0, "tool.start", { tool: "ask_digger", callId: "c1" });
-  story.starts(1, "digger", { parent: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
-  story.tell(0, "tool.end", { tool: "ask_digger", callId: "c1", status: "ok", durationMs: 1_600 });
+  story.tell(0, "tool.start", { tool: "ask_researcher", callId: "c1" });
+  story.starts(1, "researcher", { parent: 0 }).asks(1, "b1", { cost: 1_670 }).asks(1, "b2", { cost: 1_775 });
+  story.tell(0, "tool.end", { tool: "ask_researcher", callId: "c1", status: "ok", durationMs: 1_600 });
   story.ends(1, { costMicros: 3_445 }).asks(0, "a2", { cost: 5_000 });
-  story.tell(0, "tool.start", { tool: "ask_clerk", callId: "c2" });
-  story.starts(2, "clerk", { parent: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
+  story.tell(0, "tool.start", { tool: "ask_writer", callId: "c2" });
+  story.starts(2, "writer", { parent: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
   story.after(100).tell(2, "approval.requested", {
     approvalId: approval,
-    tool: "send_letter",
-    why: "the policy requires approval of send_letter (risk: high)",
+    tool: "send_email",
+    why: "the policy requires approval of send_email (risk: high)",
   });
   return story.after(125_000);
 }
 
-/** The clerk's question. */
-export const approval = ApprovalId.parse("mill-books~2:tool:2");
+/** The writer's question. */
+export const approval = ApprovalId.parse("heat-pumps~2:tool:2");

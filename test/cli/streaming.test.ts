@@ -3,7 +3,7 @@ import type { ModelCall } from "#kernel";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { screenOf } from "./screen-of.ts";
-import { price, Town } from "./town.ts";
+import { price, CliServer } from "./cli-server.ts";
 
 /** A model that speaks as the test lets it, one piece at a time. */
 class Speaker implements Model {
@@ -40,8 +40,8 @@ class Speaker implements Model {
 }
 
 /** An agent that starts once a subscriber is certain: a model in this process streams only then. */
-const clerkWith = (model: Model): Agent => ({
-  id: AgentId.of("clerk"),
+const writerWith = (model: Model): Agent => ({
+  id: AgentId.of("writer"),
   run: async (ctx) => {
     await ctx.waitFor("go");
     return ChatMessage.text((await ctx.llm([ChatMessage.user("write")], { model })).message);
@@ -50,36 +50,36 @@ const clerkWith = (model: Model): Agent => ({
 
 test("text shows while it streams, below its run; a failed attempt leaves nothing", async () => {
   const model = new Speaker();
-  await using town = await Town.open({ agents: [clerkWith(model)] });
-  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
-  const running = main(["run", "clerk", "write", "--id", "t9"], terminal);
+  await using server = await CliServer.open({ agents: [writerWith(model)] });
+  const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  const running = main(["run", "writer", "write", "--id", "t9"], terminal);
   const shown = (): string => screenOf(terminal.said).join("\n");
   await expect.poll(shown).toContain("● running");
-  await town.runtime.run("t9").signal("go");
+  await server.runtime.run("t9").signal("go");
   await expect.poll(shown).toContain("calling speaker");
-  model.say("Dear town,\nthe mill was");
-  await expect.poll(shown).toMatch(/\nclerk +● running .*\n {2}“the mill was\n/);
+  model.say("Dear team,\nthe pump was");
+  await expect.poll(shown).toMatch(/\nwriter +● running .*\n {2}“the pump was\n/);
   model.say(" built");
-  await expect.poll(shown).toContain("  “the mill was built\n");
+  await expect.poll(shown).toContain("  “the pump was built\n");
   model.fail(new ModelError({ kind: "server-error", message: "cut off", retryAfterMs: 300 }));
   await expect.poll(() => model.asked, { timeout: 10_000 }).toBe(2);
   await expect.poll(shown).not.toContain("“");
   model.say("Once more: ");
   await expect.poll(shown).toContain("  “Once more:\n");
-  model.say("Odo.");
+  model.say("Ada.");
   model.end();
   expect(await running).toBe(0);
-  expect(shown()).toMatch(/^tree t9 .*\nOnce more: Odo\.\n\n✓ completed: answered\n/);
+  expect(shown()).toMatch(/^tree t9 .*\nOnce more: Ada\.\n\n✓ completed: answered\n/);
   expect(shown()).not.toContain("“");
 }, 300_000);
 
 test("as JSON pieces of answers come where they are asked for, and the events are the same", async () => {
   const model = new Speaker();
-  await using town = await Town.open({ agents: [clerkWith(model)] });
-  const terminal = town.terminal();
-  const running = main(["run", "clerk", "write", "--id", "t10", "--json", "--deltas"], terminal);
+  await using server = await CliServer.open({ agents: [writerWith(model)] });
+  const terminal = server.terminal();
+  const running = main(["run", "writer", "write", "--id", "t10", "--json", "--deltas"], terminal);
   await expect.poll(() => terminal.said).toContain("run.start");
-  await town.runtime.run("t10").signal("go");
+  await server.runtime.run("t10").signal("go");
   const lines = (): readonly { type: string; kind?: string; text?: string; seq?: number }[] =>
     terminal.said
       .split("\n")
@@ -88,10 +88,10 @@ test("as JSON pieces of answers come where they are asked for, and the events ar
   const deltas = (): unknown =>
     lines().flatMap(({ type, kind, text }) => (type === "delta" ? [[kind, text]] : []));
   await expect.poll(() => lines().some(({ type }) => type === "model.start")).toBe(true);
-  model.say("Odo");
+  model.say("Ada");
   await expect.poll(deltas).toEqual([
     ["reset", ""],
-    ["text", "Odo"],
+    ["text", "Ada"],
   ]);
   model.end();
   expect(await running).toBe(0);
@@ -100,13 +100,13 @@ test("as JSON pieces of answers come where they are asked for, and the events ar
 });
 
 test("a tree is watched with keys, and left with q", async () => {
-  await using town = await Town.open();
-  await town.runtime.start(town.agent("manager"), "sell", { id: "t11" });
-  await town.asked("t11");
-  const terminal = town.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
+  await using server = await CliServer.open();
+  await server.runtime.start(server.agent("lead"), "publish", { id: "t11" });
+  await server.asked("t11");
+  const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t11"], terminal);
   const shown = (): string => screenOf(terminal.said).join("\n");
-  await expect.poll(shown).toContain("manager: waiting");
+  await expect.poll(shown).toContain("lead: waiting");
   terminal.type("a");
   await expect.poll(shown).toContain("approve t11~0:tool:2? y / n");
   terminal.type("y");

@@ -69,14 +69,14 @@ test("a call lost with its worker is in doubt, and no longer the run's current a
 /** One run in every state. */
 function crowd(): Story {
   const story = new Story().starts(0, "lead").asks(0, "a1", { cost: 100_000 });
-  story.tell(0, "tool.start", { tool: "ask_foreman", callId: "c1" });
-  story.starts(1, "foreman", { parent: 0 }).asks(1, "f1", { cost: 60_000 });
+  story.tell(0, "tool.start", { tool: "ask_editor", callId: "c1" });
+  story.starts(1, "editor", { parent: 0 }).asks(1, "f1", { cost: 60_000 });
   story.tell(1, "tool.start", { tool: "survey", callId: "c2" });
   story
-    .starts(2, "digger/north-shaft-with-a-very-long-name", { parent: 1 })
+    .starts(2, "researcher/market-data-with-a-very-long-name", { parent: 1 })
     .asks(2, "d1", { reserve: 30_000 });
   story.starts(3, "fetcher", { parent: 1 }).tell(3, "tool.start", { tool: "fetch", callId: "c3" }, "t1");
-  story.updates(3, { tool: "fetch", callId: "c3", progress: "鉱山の記録を読む 2/9" });
+  story.updates(3, { tool: "fetch", callId: "c3", progress: "市場の記録を読む 2/9" });
   story.starts(4, "retrier", { parent: 1 });
   const error = { code: "model", kind: "rate-limit", message: "slow down" };
   story.tell(4, "retry.start", { retry: 1, delayMs: 8_000, error });

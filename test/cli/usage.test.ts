@@ -11,7 +11,7 @@ import { main } from "../../src/cli/program.ts";
 import { commandFor } from "../../src/cli/terminal.ts";
 import { asTyped } from "../../src/cli/text/as-typed.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import { Town } from "./town.ts";
+import { CliServer } from "./cli-server.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const entry = ["--conditions=reeve-source", join(root, "src/cli/main.ts")];
@@ -25,20 +25,22 @@ test("the version is that of the package", async () => {
 test("agents are listed with their descriptions", async () => {
   const model = scriptedModel([say("done")]);
   const lead = agent({ name: "lead", model, version: "2", description: "Prepares a report" });
-  await using town = await Town.open({ agents: [lead, agent({ name: "researcher", model, version: "1" })] });
-  expect((await town.reeve("agents")).said).toBe(
+  await using server = await CliServer.open({
+    agents: [lead, agent({ name: "researcher", model, version: "1" })],
+  });
+  expect((await server.reeve("agents")).said).toBe(
     "agent       version  description\nlead        2        Prepares a report\nresearcher  1\n",
   );
-  const [first = ""] = (await town.reeve("agents", "--json")).said.split("\n");
+  const [first = ""] = (await server.reeve("agents", "--json")).said.split("\n");
   expect(JSON.parse(first)).toMatchObject({ name: "lead", description: "Prepares a report", version: "2" });
 });
 
 test("an unknown agent is refused with the list of known agents", async () => {
-  await using town = await Town.open();
-  expect(await town.reeve("run", "unknown", "x")).toEqual({
+  await using server = await CliServer.open();
+  expect(await server.reeve("run", "unknown", "x")).toEqual({
     code: 4,
     said: "",
-    complained: "reeve: no agent unknown\n  → agents: manager, clerk\n",
+    complained: "reeve: no agent unknown\n  → agents: lead, writer\n",
   });
 });
 
@@ -83,15 +85,15 @@ test("hints print the command as it was typed, and nothing else changes", async 
   expect(asTyped("reeve run lead", "npx reeve")).toBe("npx reeve run lead");
   expect(asTyped("see: reeve runs --all", "npx reeve")).toBe("see: npx reeve runs --all");
   expect(asTyped("the reeve it needs", "npx reeve")).toBe("the reeve it needs");
-  await using town = await Town.open();
-  const typed = town.terminal({ command: "npx reeve" });
-  void main(["run", "manager", "sell", "--id", "t1"], typed);
-  await town.asked("t1");
-  await expect.poll(() => typed.said).toContain("approval of sell: npx reeve approve t1~0:tool:2\n");
-  const why = town.terminal({ command: "npx reeve" });
+  await using server = await CliServer.open();
+  const typed = server.terminal({ command: "npx reeve" });
+  void main(["run", "lead", "publish", "--id", "t1"], typed);
+  await server.asked("t1");
+  await expect.poll(() => typed.said).toContain("approval of publish: npx reeve approve t1~0:tool:2\n");
+  const why = server.terminal({ command: "npx reeve" });
   await main(["why", "t1"], why);
   expect(why.said).toContain("  → npx reeve deny t1~0:tool:2\n");
-  await town.reeve("cancel", "t1");
+  await server.reeve("cancel", "t1");
 });
 
 test.each([
@@ -120,54 +122,54 @@ test.each([
 });
 
 test("a reader that closes the pipe ends the command silently, and not the run", async () => {
-  await using town = await Town.open();
-  const words = ["run", "manager", "sell", "--id", "t1", "--json", "--url", town.url];
+  await using server = await CliServer.open();
+  const words = ["run", "lead", "publish", "--id", "t1", "--json", "--url", server.url];
   const child = spawn(process.execPath, [...entry, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let complained = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
   await once(child.stdout, "data");
   child.stdout.destroy();
-  await town.asked("t1");
-  await town.reeve("approve", "t1");
+  await server.asked("t1");
+  await server.reeve("approve", "t1");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(complained).toBe("");
-  expect((await town.runtime.run("t1").result()).status).toBe("completed");
+  expect((await server.runtime.run("t1").result()).status).toBe("completed");
 });
 
 test("a shell learns agents from the server, and values that are allowed", async () => {
   const terminal = new FakeTerminal();
   await main(["completion", "bash"], terminal);
   expect(terminal.said).toMatch(/reprioritize\) words=".* low normal high critical"/);
-  await using town = await Town.open();
+  await using server = await CliServer.open();
   const script = `reeve() { "${process.execPath}" ${entry.join(" ")} "$@"; }
 ${terminal.said}
-COMP_WORDS=(reeve run ma); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
-  const env = { ...process.env, REEVE_URL: town.url };
+COMP_WORDS=(reeve run le); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
+  const env = { ...process.env, REEVE_URL: server.url };
   const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
-  expect(stdout).toBe("manager\n");
+  expect(stdout).toBe("lead\n");
 });
 
 test("a watcher that leaves a tree sees whether the tree continues", async () => {
-  await using town = await Town.open();
-  void town.reeve("run", "manager", "sell", "--id", "t1");
-  await town.asked("t1");
+  await using server = await CliServer.open();
+  void server.reeve("run", "lead", "publish", "--id", "t1");
+  await server.asked("t1");
   const leave = async (): Promise<string> => {
-    const terminal = town.terminal({ isTTY: true });
+    const terminal = server.terminal({ isTTY: true });
     const watching = main(["watch", "t1"], terminal);
     await expect.poll(() => terminal.type("q")).toBe(true);
     expect(await watching).toBe(0);
     return terminal.complained;
   };
   expect(await leave()).toBe("t1: continues\n");
-  await town.reeve("pause", "t1");
+  await server.reeve("pause", "t1");
   expect(await leave()).toBe("t1: paused\n  → reeve resume t1\n");
-  await town.reeve("cancel", "t1");
+  await server.reeve("cancel", "t1");
 });
 
 test("a limit that ends a run is named once while it runs, and once on the receipt", async () => {
-  await using town = await Town.open();
-  const { said } = await town.reeve("run", "clerk", "write", "--id", "t1", "--max-cost", "0.0001");
+  await using server = await CliServer.open();
+  const { said } = await server.reeve("run", "writer", "write", "--id", "t1", "--max-cost", "0.0001");
   const limit = "the tree's limit is $0.000100, $0 is used, and the next call does not fit\n";
-  expect(said).toContain(`clerk: started\nclerk: call denied: ${limit}clerk: failed: cost budget, $0\n`);
+  expect(said).toContain(`writer: started\nwriter: call denied: ${limit}writer: failed: cost budget, $0\n`);
   expect(said.split(limit)).toHaveLength(3);
 });

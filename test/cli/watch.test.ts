@@ -33,7 +33,7 @@ function fed(story: Story, limits: CapSource): Watcher {
 function crowd(agents: number): Story {
   const story = new Story().starts(0, "lead").asks(0, "a", { cost: 10_000 });
   story.tell(0, "tool.start", { tool: "survey", callId: "c" });
-  for (let n = 1; n <= agents; n += 1) story.starts(n, `digger/${n}`, { parent: 0 }).asks(n, `d${n}`, {});
+  for (let n = 1; n <= agents; n += 1) story.starts(n, `researcher/${n}`, { parent: 0 }).asks(n, `d${n}`, {});
   return story;
 }
 
@@ -83,9 +83,9 @@ test("the selected run's text is shown live", async () => {
   watcher.press({ input: "j", name: null }, 14);
   await clock.advance(100);
   expect(shown()).toContain("“built in");
-  watcher.applyDelta({ ...place, kind: "text", text: "1287." });
+  watcher.applyDelta({ ...place, kind: "text", text: "1987." });
   await clock.advance(100);
-  expect(shown()).toContain("“built in 1287.");
+  expect(shown()).toContain("“built in 1987.");
 });
 
 function pressed(state: WatchState, input: string, name: WatchKey["name"] = null) {
@@ -93,11 +93,11 @@ function pressed(state: WatchState, input: string, name: WatchKey["name"] = null
 }
 
 test("keys act on the selected run", () => {
-  const clerk = { ...atFirst, selected: RunId.parse("mill-books~2") };
-  expect(pressed(atFirst, "p").order).toEqual({ kind: "pause", run: "mill-books~0" });
-  expect(pressed(clerk, "r").order).toEqual({ kind: "resume", run: "mill-books~2" });
-  expect(pressed(clerk, "a").order).toEqual({ kind: "review", approval });
-  expect(pressed(clerk, "d").order).toEqual({ kind: "deny", approval });
+  const writer = { ...atFirst, selected: RunId.parse("heat-pumps~2") };
+  expect(pressed(atFirst, "p").order).toEqual({ kind: "pause", run: "heat-pumps~0" });
+  expect(pressed(writer, "r").order).toEqual({ kind: "resume", run: "heat-pumps~2" });
+  expect(pressed(writer, "a").order).toEqual({ kind: "review", approval });
+  expect(pressed(writer, "d").order).toEqual({ kind: "deny", approval });
   expect(pressed(atFirst, "q").order).toEqual({ kind: "leave" });
 });
 
@@ -115,7 +115,7 @@ test("a cancel is asked about first", () => {
   expect(asked.order).toBeNull();
   expect(pressed(asked.state, "n").order).toBeNull();
   expect(pressed(asked.state, "", "escape").order).toBeNull();
-  expect(pressed(asked.state, "y").order).toEqual({ kind: "cancel", run: "mill-books~0" });
+  expect(pressed(asked.state, "y").order).toEqual({ kind: "cancel", run: "heat-pumps~0" });
 });
 
 test("a top-up takes the amount that is typed", () => {
@@ -129,7 +129,7 @@ test("a top-up takes the amount that is typed", () => {
     ["", "backspace"],
   ] as const)
     ({ state } = pressed(state, input, name));
-  expect(pressed(state, "", "return").order).toEqual({ kind: "top-up", run: "mill-books~0", dollars: 1.5 });
+  expect(pressed(state, "", "return").order).toEqual({ kind: "top-up", run: "heat-pumps~0", dollars: 1.5 });
 });
 
 test("keys are parsed from terminal input, even when several arrive at once", () => {
@@ -154,11 +154,11 @@ test("with 200 agents a key is drawn at once, at any clock time; keys that arriv
   const { terminal, shown } = screen(crowd(200), { columns: 140, rows: 50 });
   for (let n = 1; n <= 9; n += 1) {
     terminal.type("j");
-    expect(shown().join("\n")).toContain(`mill-books~${n}  digger/${n}:`);
+    expect(shown().join("\n")).toContain(`heat-pumps~${n}  researcher/${n}:`);
   }
   const before = terminal.out.written.length;
   terminal.type("j".repeat(30));
-  expect(shown().join("\n")).toContain("mill-books~39  digger/39:");
+  expect(shown().join("\n")).toContain("heat-pumps~39  researcher/39:");
   expect(terminal.out.written.length - before).toBe(1);
 });
 

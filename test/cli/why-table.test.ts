@@ -51,27 +51,30 @@ function expectHelpful(text: string): void {
 }
 
 const lead = (): Story => new Story().starts(0, "lead");
-const clerk = { childAgent: AgentId.of("clerk") } as const;
+const writer = { childAgent: AgentId.of("writer") } as const;
 
 const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
   starting: {
-    story: lead().tell(0, "spawn.admitted", { ...clerk, child: lead().run(1), priority: "normal" }),
+    story: lead().tell(0, "spawn.admitted", { ...writer, child: lead().run(1), priority: "normal" }),
     run: 1,
   },
-  queued: { story: lead().tell(0, "spawn.queued", { ...clerk, child: lead().run(1), victim: null }), run: 1 },
+  queued: {
+    story: lead().tell(0, "spawn.queued", { ...writer, child: lead().run(1), victim: null }),
+    run: 1,
+  },
   model: { story: lead().asks(0, "a", {}).after(90_000) },
   budget: { story: lead().waitsForBudget(0, 3).after(3_000) },
   tool: { story: lead().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
   children: {
     story: lead()
-      .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
-      .starts(1, "clerk", { parent: 0 })
+      .tell(0, "tool.start", { tool: "ask_writer", callId: "c" })
+      .starts(1, "writer", { parent: 0 })
       .asks(1, "b", {})
       .after(3_000),
   },
   approval: {
     story: lead()
-      .tell(0, "approval.requested", { approvalId: approval, tool: "sell", why: "its risk is high" })
+      .tell(0, "approval.requested", { approvalId: approval, tool: "publish", why: "its risk is high" })
       .after(3_000),
   },
   retry: {
@@ -90,7 +93,7 @@ const moreWaits: Readonly<Record<string, Case>> = {
   "is to pause": { story: lead().asks(0, "a", {}), status: "paused" },
   "paused with its lead": {
     story: lead()
-      .starts(1, "clerk", { parent: 0 })
+      .starts(1, "writer", { parent: 0 })
       .tell(0, "run.paused", { cause: "held" })
       .tell(1, "run.paused", { cause: "held" }),
     run: 1,
@@ -98,27 +101,27 @@ const moreWaits: Readonly<Record<string, Case>> = {
   "paused after three lost attempts": {
     story: lead().tell(0, "run.paused", {
       cause: "held",
-      reason: "3 attempts of mill-books~0:model:1 were lost",
+      reason: "3 attempts of heat-pumps~0:model:1 were lost",
     }),
   },
   preempted: {
     story: lead()
-      .starts(1, "digger", { parent: 0, priority: "low" })
-      .tell(0, "spawn.queued", { ...clerk, child: lead().run(2), victim: lead().run(1) })
+      .starts(1, "researcher", { parent: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...writer, child: lead().run(2), victim: lead().run(1) })
       .tell(1, "run.paused", { cause: "preempted" }),
     run: 1,
   },
   "queued, and another run should yield": {
     story: lead()
-      .starts(1, "digger", { parent: 0, priority: "low" })
-      .tell(0, "spawn.queued", { ...clerk, child: lead().run(2), victim: lead().run(1) }),
+      .starts(1, "researcher", { parent: 0, priority: "low" })
+      .tell(0, "spawn.queued", { ...writer, child: lead().run(2), victim: lead().run(1) }),
     run: 2,
   },
   "waits for something from outside": { story: lead().after(3_000), status: "waiting" },
   "waits for a child whose build is gone": {
     story: lead()
-      .tell(0, "tool.start", { tool: "ask_clerk", callId: "c" })
-      .starts(1, "clerk", { parent: 0 })
+      .tell(0, "tool.start", { tool: "ask_writer", callId: "c" })
+      .starts(1, "writer", { parent: 0 })
       .after(3_000),
     known: {
       facts: new Map([
@@ -145,7 +148,7 @@ test.each(Object.entries({ ...waits, ...moreWaits }))("a live run, %s", (_kind, 
 
 const blockers: Readonly<Record<Blocker["kind"], string>> = {
   version: "agent lead is at version 2 here; the run began with 1",
-  diverged: "replay diverged at mill-books~0:model:1",
+  diverged: "replay diverged at heat-pumps~0:model:1",
   "too-large": "the result has 99 bytes: at most 10 are possible",
   release: "the tree's state tree has protocol 0: serve the release it was written with",
   unserved: "error trying to connect",
@@ -188,12 +191,12 @@ const stops: Readonly<Record<StopReason, Case>> = {
   deadline: ended("deadline", "cancelled"),
   cancelled: {
     story: lead()
-      .tell(0, "run.cancelling", { reason: "wrong mill" })
+      .tell(0, "run.cancelling", { reason: "wrong pump" })
       .ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 }),
   },
   "parent-ended": {
     story: lead()
-      .starts(1, "clerk", { parent: 0 })
+      .starts(1, "writer", { parent: 0 })
       .ends(0, { costMicros: 0 })
       .ends(1, { status: "cancelled", stopReason: "parent-ended", costMicros: 0 }),
     run: 1,
@@ -235,15 +238,15 @@ const modelErrors: Readonly<Record<ModelErrorKind, true>> = {
 const errors: readonly ErrorData[] = [
   ...Object.keys(modelErrors).map((kind) => ({ code: "model", kind })),
   { code: "key-destroyed" },
-  { code: "incompatible-version", agent: "clerk", wanted: "2", present: "3" },
-  { code: "replay-divergence", step: "mill-books~0:model:1" },
+  { code: "incompatible-version", agent: "writer", wanted: "2", present: "3" },
+  { code: "replay-divergence", step: "heat-pumps~0:model:1" },
   { code: "unjournaled-await" },
   { code: "too-large", message: "the result has 99 bytes: at most 10 are possible" },
   { code: "too-many-steps" },
   { code: "nested-step" },
   { code: "ask-failed", outcome: "timedOut" },
   { code: "wait-cycle" },
-  { code: "not-found", what: "agent", id: "miller" },
+  { code: "not-found", what: "agent", id: "vendor" },
   { code: "foreign", message: "no such table" },
 ];
 
@@ -258,7 +261,7 @@ test("every error has its own text", () => {
 
 test("refused spawns are reported, however the run ended", () => {
   const told = keysOf(denials).map((reason) => {
-    const story = lead().tell(0, "spawn.denied", { ...clerk, reason });
+    const story = lead().tell(0, "spawn.denied", { ...writer, reason });
     return /It could not spawn [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
   });
   expect(told).toMatchSnapshot();
@@ -269,7 +272,7 @@ test("a tree that waits for its turn, and one that no worker answers for", () =>
   if (!root) throw new Error("no root");
   const known = { run: root, parent: null, facts: new Map(), result: null, ledger: null, pending: [] };
   const unanswered = whyUnanswered(root, why(known, lead().now + 60_000));
-  for (const reason of [whyNotBegun("mill-books~0"), unanswered]) {
+  for (const reason of [whyNotBegun("heat-pumps~0"), unanswered]) {
     const text = whyLines(reason, { width: 80, paint: plainPaint }).join("\n");
     expectHelpful(text);
     expect(text).toMatchSnapshot();

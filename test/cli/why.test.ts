@@ -35,8 +35,8 @@ const question: ApprovalRecord = {
   id: approval,
   treeId: new Story().treeId,
   runId: new Story().run(2),
-  agentId: AgentId.of("clerk"),
-  tool: "send_letter",
+  agentId: AgentId.of("writer"),
+  tool: "send_email",
   risk: "high",
   arguments: { to: "ada" },
   hash: "",
@@ -49,54 +49,54 @@ const question: ApprovalRecord = {
 
 test("a run that waits for approval names the tool, the duration and the command", () => {
   expect(explain(askingTeam(), 2, { pending: [question] })).toBe(`\
-clerk: waiting 2m 5s for approval of send_letter
-  the policy requires approval of send_letter (risk: high).
+writer: waiting 2m 5s for approval of send_email
+  the policy requires approval of send_email (risk: high).
   to: "ada"
   Without a decision it is denied on 2026-11-22 09:00:00.
-  → reeve approve mill-books~2:tool:2
-  → reeve deny mill-books~2:tool:2`);
+  → reeve approve heat-pumps~2:tool:2
+  → reeve deny heat-pumps~2:tool:2`);
 });
 
 test("a waiting parent names the blocker of its child", () => {
   expect(explain(askingTeam(), 0)).toBe(`\
-lead: waiting 2m 6s for clerk
-  clerk: waiting 2m 5s for approval of send_letter
-  the policy requires approval of send_letter (risk: high).
-  → reeve approve mill-books~2:tool:2
-  → reeve deny mill-books~2:tool:2`);
+lead: waiting 2m 6s for writer
+  writer: waiting 2m 5s for approval of send_email
+  the policy requires approval of send_email (risk: high).
+  → reeve approve heat-pumps~2:tool:2
+  → reeve deny heat-pumps~2:tool:2`);
 });
 
 test("a queued run shows the number of slots, and the run that will yield", () => {
   const story = new Story().starts(0, "lead");
   story.tell(0, "spawn.queued", {
     child: story.run(1),
-    childAgent: AgentId.of("clerk"),
+    childAgent: AgentId.of("writer"),
     victim: story.run(0),
   });
   expect(explain(story.after(4_000), 1)).toBe(`\
-clerk: queued 4.0s for a slot: 3 of 3 agents are alive
-  mill-books~0 will give up its slot for it before its next step.
+writer: queued 4.0s for a slot: 3 of 3 agents are alive
+  heat-pumps~0 will give up its slot for it before its next step.
   Its priority is normal. The highest priority goes first, then the oldest run.
-  → reeve reprioritize mill-books~1 high`);
+  → reeve reprioritize heat-pumps~1 high`);
 });
 
 test("a preempted run names the run that took its slot", () => {
-  const story = new Story().starts(0, "lead").starts(1, "digger", { parent: 0, priority: "low" });
+  const story = new Story().starts(0, "lead").starts(1, "researcher", { parent: 0, priority: "low" });
   story.tell(0, "spawn.queued", {
     child: story.run(2),
-    childAgent: AgentId.of("clerk"),
+    childAgent: AgentId.of("writer"),
     victim: story.run(1),
   });
   story.tell(1, "run.paused", { cause: "preempted" });
   expect(explain(story.after(60_000), 1)).toMatch(
-    /^digger: preempted 1m 0s ago: mill-books~2 took its slot;/,
+    /^researcher: preempted 1m 0s ago: heat-pumps~2 took its slot;/,
   );
 });
 
 test("a held run is reported as held, even before its next step", () => {
   const story = new Story().starts(0, "lead").asks(0, "a1", {});
   expect(explain(story, 0, { facts: facts(story, 0, { status: "paused" }) })).toMatch(
-    /^lead: pausing \(stops before its next step\)\n  → reeve resume mill-books~0$/,
+    /^lead: pausing \(stops before its next step\)\n  → reeve resume heat-pumps~0$/,
   );
   story.tell(0, "run.paused", { cause: "held" });
   expect(explain(story, 0)).toMatch(/^lead: paused by a person 0\.0s ago;/);
@@ -104,9 +104,9 @@ test("a held run is reported as held, even before its next step", () => {
 
 test("a run without a worker is reported", () => {
   const story = new Story().starts(0, "lead");
-  const spawn = { child: story.run(1), childAgent: AgentId.of("clerk"), priority: "normal" } as const;
+  const spawn = { child: story.run(1), childAgent: AgentId.of("writer"), priority: "normal" } as const;
   story.tell(0, "spawn.admitted", spawn).after(9_000);
-  expect(explain(story, 1)).toMatch(/^clerk: accepted 9\.0s ago, not started: no worker/);
+  expect(explain(story, 1)).toMatch(/^writer: accepted 9\.0s ago, not started: no worker/);
 });
 
 test("a working run reports that it waits for nothing", () => {
@@ -121,7 +121,7 @@ test("a run between two attempts shows the time of the next one, and the error",
   expect(explain(story, 0)).toBe(`\
 lead: retrying its model call in 5.0s after overloaded
   try later
-  → reeve watch mill-books`);
+  → reeve watch heat-pumps`);
 });
 
 const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
@@ -140,7 +140,7 @@ test("a call that no call in flight can make room for says that it needs a top-u
   expect(explain(story, 0)).toMatch(
     /the limit of \$0\.30 has no room for this call, so\nit needs a top-up\n/,
   );
-  expect(explain(story, 0)).toContain("→ reeve top-up mill-books --cost <more>");
+  expect(explain(story, 0)).toContain("→ reeve top-up heat-pumps --cost <more>");
 });
 
 test("a budget stop names the dimension, the owner of the limit, and the amounts", () => {
@@ -180,28 +180,28 @@ test.each([
   [
     "failed",
     "error",
-    { code: "incompatible-version", agent: "clerk", wanted: "2", present: "3" },
-    "it needs version 2 of clerk, and the worker has 3.",
+    { code: "incompatible-version", agent: "writer", wanted: "2", present: "3" },
+    "it needs version 2 of writer, and the worker has 3.",
   ],
   ["failed", "terminated", undefined, "middleware stopped it."],
 ] as const satisfies readonly (readonly [RunStatus, StopReason, object | undefined, string])[])(
   "%s by %s is explained as text",
   (status, stopReason, error, words) => {
-    const story = new Story().starts(0, "lead").starts(1, "clerk", { parent: 0 }).ends(0, { costMicros: 0 });
+    const story = new Story().starts(0, "lead").starts(1, "writer", { parent: 0 }).ends(0, { costMicros: 0 });
     const end: Partial<EventPayloads["run.end"]> = error && "code" in error ? { error } : {};
     story.ends(1, { status, stopReason, costMicros: 0, ...end });
-    expect(explain(story, 1).replace(/^clerk (failed: )?/, "")).toContain(words);
+    expect(explain(story, 1).replace(/^writer (failed: )?/, "")).toContain(words);
   },
 );
 
 test("a cancel gives its reason, a guardrail its name", () => {
-  const story = new Story().starts(0, "lead").starts(1, "clerk", { parent: 0 });
-  story.tell(0, "run.cancelling", { reason: "wrong mill" });
+  const story = new Story().starts(0, "lead").starts(1, "writer", { parent: 0 });
+  story.tell(0, "run.cancelling", { reason: "wrong pump" });
   story.ends(0, { status: "cancelled", stopReason: "cancelled", costMicros: 0 });
   story.tell(1, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" });
   story.ends(1, { status: "failed", stopReason: "guardrail", costMicros: 0 });
-  expect(explain(story, 0)).toMatch(/^lead was cancelled: reason "wrong mill"\./);
-  expect(explain(story, 1)).toMatch(/^clerk failed: the guardrail loop tripped \(the same call 5 times\)\./);
+  expect(explain(story, 0)).toMatch(/^lead was cancelled: reason "wrong pump"\./);
+  expect(explain(story, 1)).toMatch(/^writer failed: the guardrail loop tripped \(the same call 5 times\)\./);
 });
 
 test("lost calls and erased content are reported", () => {

@@ -22,8 +22,8 @@ const send = tool({
   risk: "high",
   execute: () => "sent",
 });
-const clerk = agent({
-  name: "clerk",
+const writer = agent({
+  name: "writer",
   model: scriptedModel([call("send", {}), say("done")]),
   tools: [send],
   permissions: { decide: () => "ask" },
@@ -44,7 +44,7 @@ async function open() {
   const expiresAt = Date.now() + 3_600_000;
   const { key, record } = createApiKey({ tenant: "acme", scopes, expiresAt });
   const store = memoryStore();
-  const runtime = createRuntime({ agents: [review, clerk, counter], store, approver: "human" });
+  const runtime = createRuntime({ agents: [review, writer, counter], store, approver: "human" });
   const server = await listen({ runtime, port: 0, auth: apiKeys([record]) });
   return {
     key,
@@ -86,7 +86,7 @@ test("result() waits, and steer, signal and cancel reach the run", async () => {
 
 test("a question is answered", async () => {
   await using t = await open();
-  const run = await t.client.start("clerk", "go");
+  const run = await t.client.start("writer", "go");
   for await (const { type } of run.events()) if (type === "approval.requested") break;
   const { items } = await t.client.approvals();
   expect(items).toHaveLength(1);

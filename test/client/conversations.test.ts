@@ -69,7 +69,7 @@ test("a conversation over HTTP remembers, and its answers have their type", asyn
   const { client } = await open();
   const talk = await client.sessions.create<OutputOf<typeof counter>>("counter", {
     id: "talk",
-    title: "Mills",
+    title: "Pumps",
   });
   const first = await talk.invoke("one");
   expectTypeOf(first).toEqualTypeOf<RunResult<{ count: number }>>();
@@ -79,7 +79,7 @@ test("a conversation over HTTP remembers, and its answers have their type", asyn
   const run = await talk.start("three");
   expect((await run.result()).output).toEqual({ count: 3 });
   const found = await client.sessions.get("talk");
-  expect(await found.head()).toMatchObject({ title: "Mills", userId: "ada", agentId: "counter" });
+  expect(await found.head()).toMatchObject({ title: "Pumps", userId: "ada", agentId: "counter" });
   await expect.poll(() => found.phase()).toBe("idle");
   expect(await found.contextUsage()).toEqual({ tokens: 9, window: 500 });
 });
@@ -128,9 +128,9 @@ test("rename, list, export and delete", async () => {
   const { client } = await open();
   const talk = await client.sessions.create("counter", { id: "a" });
   await client.sessions.create("waiter", { id: "b" });
-  await talk.rename("Mills");
+  await talk.rename("Pumps");
   const { items } = await client.sessions.list({ agent: "counter", size: 5 });
-  expect(items.map(({ id, title }) => [id, title])).toEqual([["a", "Mills"]]);
+  expect(items.map(({ id, title }) => [id, title])).toEqual([["a", "Pumps"]]);
   await talk.invoke("one");
   let text = "";
   for await (const piece of talk.export()) text += piece;
@@ -141,7 +141,7 @@ test("rename, list, export and delete", async () => {
 });
 
 test("an answer comes piece by piece, from the first one, and then whole", async () => {
-  const { model, next } = talker(["the mill ", "is old"]);
+  const { model, next } = talker(["the pump ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");
   const turn = talk.stream("When?");
@@ -152,13 +152,13 @@ test("an answer comes piece by piece, from the first one, and then whole", async
     heard.push(text);
     next();
   }
-  expect(heard).toEqual(["the mill ", "is old"]);
-  expect((await turn.result()).output).toBe("the mill is old");
+  expect(heard).toEqual(["the pump ", "is old"]);
+  expect((await turn.result()).output).toBe("the pump is old");
   expect(await talk.phase()).toBe("idle");
 });
 
 test("leaving a stream cancels its turn, or lets it continue", async () => {
-  const { model, next } = talker(["the mill ", "is old"]);
+  const { model, next } = talker(["the pump ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");
   const left = talk.stream("When?");
@@ -168,7 +168,7 @@ test("leaving a stream cancels its turn, or lets it continue", async () => {
   const going = talk.stream("When?", { onBreak: "detach" });
   for await (const _ of going) break;
   next();
-  expect((await going.result()).output).toBe("the mill is old");
+  expect((await going.result()).output).toBe("the pump is old");
 });
 
 test("a turn that goes on: others are refused, by start and by stream, and one may wait", async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   [server, postgres, double] = await Promise.all([
     restateServer(),
     postgresServer(),
-    fakeProvider({ script: async () => ({ text: "In 1287." }) }),
+    fakeProvider({ script: async () => ({ text: "In 1987." }) }),
   ]);
 }, 300_000);
 
@@ -55,7 +55,7 @@ test("the sample worker and server run with the manifests' settings, and end on 
   await eventually(() => answers(`${url}/health`));
 
   const runs = `${url}/runs`;
-  const body = JSON.stringify({ agent: "clerk", input: "When was the mill built?" });
+  const body = JSON.stringify({ agent: "writer", input: "When was the pump built?" });
   const headers = { "content-type": "application/json" };
   expect((await fetch(runs, { method: "POST", headers, body })).status).toBe(401);
   const authorization = `Bearer ${await said(start("key.ts", shared, ["acme", "read,run"]))}`;

@@ -69,7 +69,7 @@ test("one account for the same agents keeps the limit, by the provider's own bil
 test("a refused call fails with the error of the budget, and the AI SDK does not make it again", async () => {
   const double = await openDouble();
   const model = govern(open(double)("any"), { budget: { maxTokens: 10 } });
-  const refused = generateText({ model, prompt: "Where is the mill?" });
+  const refused = generateText({ model, prompt: "Where is the pump?" });
   await expect(refused).rejects.toThrow(BudgetExhaustedError);
   await expect(refused).rejects.toMatchObject({ dimension: "tokens", limit: 10, used: 0 });
   expect(double.bill.entries).toEqual([]);
@@ -87,7 +87,7 @@ test("every retry of the AI SDK has its own reservation, and one that cost nothi
     prices,
     onEvent: (event) => void (event.type === "budget.reserved" && reserved.push(event.attempt)),
   });
-  const { text } = await generateText({ model, prompt: "Where is the mill?" });
+  const { text } = await generateText({ model, prompt: "Where is the pump?" });
   expect(text).toBe("at the brook");
   expect(new Set(reserved).size).toBe(2);
   expect(model.account.spend.settled.costMicros).toBe(double.bill.costMicros(prices));
@@ -97,7 +97,7 @@ test("every retry of the AI SDK has its own reservation, and one that cost nothi
 test("a stream is settled at its end", async () => {
   const double = await openDouble({ script: () => ({ text: "at the brook" }) });
   const model = govern(open(double)("any"), { budget: { maxTokens: 5_000 } });
-  const { textStream } = streamText({ model, prompt: "Where is the mill?" });
+  const { textStream } = streamText({ model, prompt: "Where is the pump?" });
   let text = "";
   for await (const delta of textStream) text += delta;
   expect(text).toBe("at the brook");
@@ -114,7 +114,7 @@ test("an aborted stream stays booked at its ceiling", async () => {
   });
   const model = govern(open(double)("any"), { budget: { maxTokens: 5_000 } });
   const abort = new AbortController();
-  const { fullStream } = streamText({ model, prompt: "Where is the mill?", abortSignal: abort.signal });
+  const { fullStream } = streamText({ model, prompt: "Where is the pump?", abortSignal: abort.signal });
   for await (const { type } of fullStream) if (type === "text-delta") abort.abort();
   const { settled, reserved, inDoubt } = model.account.spend;
   expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);

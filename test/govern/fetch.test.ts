@@ -96,7 +96,7 @@ test("an aborted stream stays booked at its ceiling", async () => {
   const fetch = govern.fetch({ budget: { maxTokens: 5_000 } });
   const abort = new AbortController();
   const { stream } = await modelOf("chat", double, fetch).doStream({
-    prompt: user("Where is the mill?"),
+    prompt: user("Where is the pump?"),
     abortSignal: abort.signal,
   });
   abort.abort();

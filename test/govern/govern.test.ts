@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { fakeV3, fakeV4, finish } from "../models/fake-models.ts";
 
 const prices = { "acme-1": { input: 1_000_000, output: 1_000_000 } };
-const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Where is the mill?" }] }];
+const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Where is the pump?" }] }];
 const said = [{ type: "text", text: "At the brook." }];
 const called = [{ type: "tool-call", toolCallId: "1", toolName: "look", input: "{}" }];
 const image = {

@@ -10,7 +10,7 @@ test("a run id carries its tree and its number, the root is number 0", () => {
   expect(RunId.tree(run)).toBe(tree);
   expect(RunId.root(tree)).toBe("books-2026-11~0");
   expect(RunId.parse("books-2026-11~7")).toBe(run);
-  expect([RunId.is(run), RunId.is(tree), RunId.is("clerk/1")]).toEqual([true, false, false]);
+  expect([RunId.is(run), RunId.is(tree), RunId.is("writer/1")]).toEqual([true, false, false]);
 });
 
 test.each(["", "a b", "x".repeat(129), "a~1", "a/b", "ü"])("%j is not a tree id", (text) => {
@@ -22,9 +22,9 @@ test.each(["books", "books~", "books~x", "a~1~2", "~1"])("%j is not a run id", (
 });
 
 test("an agent id is a type and, where several share it, a key", () => {
-  expect(AgentId.of("clerk")).toBe("clerk");
-  expect(AgentId.type(AgentId.of("clerk", "north"))).toBe("clerk");
-  expect(AgentId.parse("clerk/north")).toBe(AgentId.of("clerk", "north"));
+  expect(AgentId.of("writer")).toBe("writer");
+  expect(AgentId.type(AgentId.of("writer", "north"))).toBe("writer");
+  expect(AgentId.parse("writer/north")).toBe(AgentId.of("writer", "north"));
   expect(() => AgentId.of("a~b")).toThrow(TypeError);
 });
 

@@ -8,7 +8,7 @@ const root = Supervision.root(lead, { treeId, runId: RunId.root(treeId), session
 const spawn = (from: Supervision, number: number, rest = {}): Supervision =>
   Supervision.child(from, {
     runId: RunId.of(treeId, number),
-    agentId: AgentId.of("digger"),
+    agentId: AgentId.of("researcher"),
     parentId: from.agentId,
     ...rest,
   });

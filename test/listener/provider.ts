@@ -1,8 +1,8 @@
 import { ProviderMessage, type ProviderScript } from "reeve/testing";
 
 /**
- * A provider that answers with what its prompt contains about the mill; else with the number of its answer. A `slow`
- * message is not answered the first time. A summary keeps what the messages contain about the mill.
+ * A provider that answers with what its prompt contains about the pump; else with the number of its answer. A `slow`
+ * message is not answered the first time. A summary keeps what the messages contain about the pump.
  */
 export class ListeningProvider {
   readonly #asked = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ export class ListeningProvider {
     const year = /built in (\d+)/.exec(messages.map(ProviderMessage.text).join(" "))?.[1];
     if (system.startsWith("You summarise")) {
       this.summaries += 1;
-      return { text: `The mill was built in ${year}.` };
+      return { text: `The pump was built in ${year}.` };
     }
     const said = messages
       .filter(({ role }) => role === "user")

@@ -8,7 +8,7 @@ import { pinTools } from "reeve/mcp";
 import { afterAll, expect, test, vi } from "vitest";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
-import { shopClerk } from "./fixtures/shop-clerk.ts";
+import { shopWriter } from "./fixtures/shop-writer.ts";
 
 afterAll(killWorkers);
 
@@ -18,22 +18,22 @@ const address = {
   args: ["test/mcp/fixtures/shop-server.ts"],
 };
 
-const asClient = ({ ingress, admin }: RestateServer, clerk: Agent): Runtime =>
-  createRuntime({ agents: [clerk], engine: restate({ ingress, admin }), approver: "human" });
+const asClient = ({ ingress, admin }: RestateServer, writer: Agent): Runtime =>
+  createRuntime({ agents: [writer], engine: restate({ ingress, admin }), approver: "human" });
 
 test("a server's question is answered after worker, MCP server and Restate were killed and started again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-elicitation-"));
   const pins = join(folder, "pins.json");
   writeFileSync(pins, JSON.stringify({ servers: { shop: await pinTools(address) } }));
-  const clerk = shopClerk(pins);
+  const writer = shopWriter(pins);
   try {
     await using server = await restateServer({ baseDir: join(folder, "restate") });
     const given = [server.ingress, server.admin, `${await freePort()}`, pins];
     const worker = () => startWorker(resolve("test/mcp/fixtures/shop-worker.ts"), given);
     const first = await worker();
     const id = await (async () => {
-      await using runtime = asClient(server, clerk);
-      const run = await runtime.start(clerk, "go", { id: "order" });
+      await using runtime = asClient(server, writer);
+      const run = await runtime.start(writer, "go", { id: "order" });
       const asked = await vi.waitUntil(async () => (await run.approvals())[0], {
         timeout: 60_000,
         interval: 50,
@@ -46,12 +46,12 @@ test("a server's question is answered after worker, MCP server and Restate were 
     await server.kill();
     await server.restart();
     await worker();
-    await using runtime = asClient(server, clerk);
+    await using runtime = asClient(server, writer);
     const run = runtime.run("order");
-    await run.edit(id, { street: "Mill Lane" });
+    await run.edit(id, { street: "Park Lane" });
     expect(await run.result()).toMatchObject({
       status: "completed",
-      output: [expect.stringContaining('{"action":"accept","content":{"street":"Mill Lane"}}')],
+      output: [expect.stringContaining('{"action":"accept","content":{"street":"Park Lane"}}')],
     });
   } finally {
     await killWorkers();

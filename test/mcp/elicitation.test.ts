@@ -18,14 +18,14 @@ const questionOf = (run: RunHandle, number = 1) =>
 async function order(
   options: Partial<McpOptions>,
   answer: (run: RunHandle) => Promise<unknown>,
-  [tool, input]: readonly [string, Json] = ["shop_order", { what: "flour" }],
+  [tool, input]: readonly [string, Json] = ["shop_order", { what: "paper" }],
 ): Promise<string> {
   const tools = { order: { risk: "safe" }, book: { risk: "safe" } } as const;
   await using server = mcp({ ...address, pins: await pins, tools, ...options });
   const model = scriptedModel([call(tool, input), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server] });
-  await using runtime = createRuntime({ agents: [clerk], approver: "human" });
-  const run = await runtime.start(clerk, "go");
+  const writer = agent({ name: "writer", model, extensions: [server] });
+  await using runtime = createRuntime({ agents: [writer], approver: "human" });
+  const run = await runtime.start(writer, "go");
   await answer(run);
   expect(await run.result()).toMatchObject({ status: "completed" });
   const blocks = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
@@ -43,9 +43,9 @@ test("a server's question is asked as an approval, and its answer completes the 
     });
     await expect(run.edit(question.id, { street: 1 })).rejects.toMatchObject({ reason: "wrong-answer" });
     await expect(run.approve(question.id)).rejects.toMatchObject({ reason: "no-answer" });
-    await run.edit(question.id, { street: "Mill Lane" });
+    await run.edit(question.id, { street: "Park Lane" });
   });
-  expect(text).toContain('{"action":"accept","content":{"street":"Mill Lane"}}');
+  expect(text).toContain('{"action":"accept","content":{"street":"Park Lane"}}');
 });
 
 test("denying a server's question declines it", async () => {

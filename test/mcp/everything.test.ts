@@ -41,9 +41,9 @@ describe.for(["stdio", "http"] as const)("the everything server over %s", (kind)
       call("all_get_prompt", { name: "simple-prompt" }),
       say("done"),
     ]);
-    const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
-    await using runtime = createRuntime({ agents: [clerk] });
-    expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
+    const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
+    await using runtime = createRuntime({ agents: [writer] });
+    expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed" });
     const results = (model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? []).filter(
       (block) => block.type === "tool-result",
     );
@@ -63,9 +63,9 @@ describe.for(["stdio", "http"] as const)("the everything server over %s", (kind)
     const risks = new Set(server.tools?.map(({ risk }: Tool) => risk));
     expect(risks).toEqual(new Set(["high"]));
     const model = scriptedModel([call("all_get-env", {}), say("done")]);
-    const clerk = agent({ name: "clerk", model, extensions: [server] });
-    await using runtime = createRuntime({ agents: [clerk] });
-    await (await runtime.start(clerk, "go")).result();
+    const writer = agent({ name: "writer", model, extensions: [server] });
+    await using runtime = createRuntime({ agents: [writer] });
+    await (await runtime.start(writer, "go")).result();
     const words = JSON.stringify(model.requests.at(-1)?.messages);
     expect(words).toContain("its risk is high");
   });
@@ -90,9 +90,9 @@ test("a stdio server is given its own environment, and no secret of this process
     tools: { "get-env": { risk: "safe" } },
   });
   const model = scriptedModel([call("all_get-env", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server] });
-  await using runtime = createRuntime({ agents: [clerk] });
-  await (await runtime.start(clerk, "go")).result();
+  const writer = agent({ name: "writer", model, extensions: [server] });
+  await using runtime = createRuntime({ agents: [writer] });
+  await (await runtime.start(writer, "go")).result();
   const words = JSON.stringify(model.requests.at(-1)?.messages);
   expect(words).toContain("GIVEN");
   expect(words).not.toContain("do-not-tell");

@@ -44,9 +44,9 @@ async function callLook(url: string): Promise<string> {
   const address = { name: "evil", url, allowHosts: ["127.0.0.1"], headers, timeoutS: 5 };
   await using server = mcp({ ...address, pins: await pinTools(address) });
   const model = scriptedModel([call("evil_look", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [clerk] });
-  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
+  const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [writer] });
+  expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed" });
   const blocks = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
   const result = blocks.find((block) => block.type === "tool-result");
   expect(result).toMatchObject({ isError: true });

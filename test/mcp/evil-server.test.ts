@@ -33,9 +33,9 @@ interface Outcome {
 async function callTools(extension: Extension, calls = 1): Promise<Outcome> {
   const further = Array.from({ length: calls - 1 }, () => call("evil_look", { q: "more" }));
   const model = scriptedModel([call("evil_look", { q: "first" }), ...further, say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [extension], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const { status, labels } = await (await runtime.start(clerk, "go")).result();
+  const writer = agent({ name: "writer", model, extensions: [extension], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [writer] });
+  const { status, labels } = await (await runtime.start(writer, "go")).result();
   const results = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
   const texts = results.flatMap((block) => {
     if (block.type !== "tool-result") return [];
@@ -103,8 +103,8 @@ test("names that become one are off, both of them", async () => {
 test("an agent's own tool is not replaced by one of a server", async () => {
   await using server = mcp(await approved("honest"));
   await using other = mcp(await approved("honest"));
-  const clerk = agent({ name: "clerk", model: scriptedModel([say("done")]), extensions: [server, other] });
-  expect(clerk.tools?.filter(({ name }) => name === "evil_look")).toEqual(server.tools);
+  const writer = agent({ name: "writer", model: scriptedModel([say("done")]), extensions: [server, other] });
+  expect(writer.tools?.filter(({ name }) => name === "evil_look")).toEqual(server.tools);
 });
 
 test("a long description is cut", async () => {
@@ -180,9 +180,9 @@ test("a request for a model call is refused by default", async () => {
 test("a model call for a server is charged to the run, and is not a turn with tools", async () => {
   await using server = mcp(await approved("samples", { sampling: "allow", maxSamplingTokens: 20 }));
   const model = scriptedModel([call("evil_look", {}), say("yes"), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const { status, usage } = await (await runtime.start(clerk, "go")).result();
+  const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [writer] });
+  const { status, usage } = await (await runtime.start(writer, "go")).result();
   expect(status).toBe("completed");
   expect(model.requests[1]).toMatchObject({ maxOutputTokens: 20, tools: [] });
   const lone = scriptedModel([say("done")]);
@@ -206,9 +206,9 @@ test("an error of a server is cut, and a server that dies is connected again", a
 test("progress reaches readers", async () => {
   await using server = mcp(await approved("progress"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const run = await runtime.start(clerk, "go");
+  const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [writer] });
+  const run = await runtime.start(writer, "go");
   const told: RunDelta[] = [];
   for await (const delta of run.deltas()) if (delta.kind === "tool-update") told.push(delta);
   expect(told).toMatchObject([
@@ -219,9 +219,9 @@ test("progress reaches readers", async () => {
 test("a cancel reaches a call that hangs", async () => {
   await using server = mcp(await approved("silent"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [server], permissions: "allow-all" });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const run = await runtime.start(clerk, "go");
+  const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
+  await using runtime = createRuntime({ agents: [writer] });
+  const run = await runtime.start(writer, "go");
   for await (const { type } of run.events()) if (type === "tool.start") break;
   await run.cancel();
   expect(await run.result()).toMatchObject({ status: "cancelled" });

@@ -52,9 +52,9 @@ test("a task outlives the worker of the offered agent, and is followed to the re
     const { items } = await offering.runs.list({ tenant: "acme" });
     expect(items).toHaveLength(1);
     await worker();
-    await offering.run(items[0]?.treeId ?? "", { tenant: "acme" }).signal("go", "three mills");
+    await offering.run(items[0]?.treeId ?? "", { tenant: "acme" }).signal("go", "three pumps");
     expect(await run.result()).toMatchObject({ status: "completed" });
-    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("three mills");
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("three pumps");
     expect((await offering.runs.list({ tenant: "acme" })).items).toHaveLength(1);
   } finally {
     await killWorkers();

@@ -39,11 +39,11 @@ test("an agent of one program follows the task of an agent of another one to its
     move: async (run) => {
       await until(() => model.calls.length > 0);
       await until(async () => (await run.status()) === "waiting");
-      model.calls[0]?.answer("three mills");
+      model.calls[0]?.answer("three pumps");
     },
   });
   expect(status).toBe("completed");
-  expect(shown).toContain("three mills");
+  expect(shown).toContain("three pumps");
   expect(model.calls).toHaveLength(1);
 });
 

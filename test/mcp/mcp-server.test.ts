@@ -113,12 +113,12 @@ test("a client with an approving key answers a run's question", async () => {
     execute: (input) => void mailed.push(input),
   });
   const model = scriptedModel([call("mail", { to: "ann" }), say("mailed")]);
-  const clerk = agent({ name: "clerk", model, tools: [mail] });
-  await using server = await serve([clerk]);
+  const writer = agent({ name: "writer", model, tools: [mail] });
+  await using server = await serve([writer]);
   await using client = await connect(server.url, run.key);
   await using weak = await connect(server.url, plain.key);
   expect((await weak.listTools()).tools.map(({ name }) => name)).not.toContain("answer_run");
-  const asked = runIn(await client.callTool({ name: "clerk", arguments: { task: "mail ann" } }));
+  const asked = runIn(await client.callTool({ name: "writer", arguments: { task: "mail ann" } }));
   expect(asked.questions).toMatchObject([{ tool: "mail" }]);
   const answer = {
     id: asked.id,

@@ -59,7 +59,7 @@ test("a run that fails is a completed task with an error result", async () => {
   const client = caller(server.url, root);
   const id = await client.beginTask("slow");
   await until(() => model.calls.length > 0);
-  model.calls[0]?.fail(new Error("no mills"));
+  model.calls[0]?.fail(new Error("no pumps"));
   await server.runtime.run(id, { tenant: "acme" }).result();
   expect(await client.get(id)).toMatchObject({ status: "completed", result: { isError: true } });
 });
@@ -110,7 +110,7 @@ test("a caller with an approving key decides a question, once", async () => {
   expect(request).toMatchObject({
     method: "elicitation/create",
     params: {
-      message: expect.stringContaining('{"what":"flour"}'),
+      message: expect.stringContaining('{"what":"paper"}'),
       requestedSchema: { properties: { decision: { enum: ["approved", "denied"] } }, required: ["decision"] },
     },
   });

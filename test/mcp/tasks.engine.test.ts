@@ -8,7 +8,7 @@ import { pinTools } from "reeve/mcp";
 import { afterAll, expect, test, vi } from "vitest";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
-import { labClerk } from "./fixtures/lab-clerk.ts";
+import { labWriter } from "./fixtures/lab-writer.ts";
 import { serveTasks } from "./fixtures/task-server.ts";
 
 afterAll(killWorkers);
@@ -20,16 +20,16 @@ test("a task is followed by the next worker when one is killed while it asks aft
     await using lab = await serveTasks();
     const address = { name: "lab", url: lab.url, allowHosts: ["127.0.0.1"] };
     writeFileSync(pins, JSON.stringify({ servers: { lab: await pinTools(address) } }));
-    const clerk = labClerk(lab.url, pins);
+    const writer = labWriter(lab.url, pins);
     await using server = await restateServer({ baseDir: join(folder, "restate") });
     const { ingress, admin } = server;
     const given = [ingress, admin, `${await freePort()}`, lab.url, pins];
     const worker = () => startWorker(resolve("test/mcp/fixtures/lab-worker.ts"), given);
     const first = await worker();
-    await using runtime = createRuntime({ agents: [clerk], engine: restate({ ingress, admin }) });
+    await using runtime = createRuntime({ agents: [writer], engine: restate({ ingress, admin }) });
     const held = Promise.withResolvers<void>();
     lab.hold = held.promise;
-    const run = await runtime.start(clerk, "go");
+    const run = await runtime.start(writer, "go");
     await vi.waitUntil(() => lab.polls > 0, { timeout: 60_000, interval: 20 });
     first.process.kill("SIGKILL");
     await first.exit;

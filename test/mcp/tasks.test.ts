@@ -19,10 +19,10 @@ async function research(
     tools: { research: { risk: "safe" } },
     ...options,
   });
-  const model = scriptedModel([call("lab_research", { topic: "mills" }), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [lab] });
-  await using runtime = createRuntime({ agents: [clerk], approver: "human" });
-  const run = await runtime.start(clerk, "go");
+  const model = scriptedModel([call("lab_research", { topic: "pumps" }), say("done")]);
+  const writer = agent({ name: "writer", model, extensions: [lab] });
+  await using runtime = createRuntime({ agents: [writer], approver: "human" });
+  const run = await runtime.start(writer, "go");
   await move(run);
   const { status } = await run.result();
   const blocks = model.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
@@ -30,7 +30,7 @@ async function research(
   return [status, result?.content.map((block) => (block.type === "text" ? block.text : "")).join("") ?? ""];
 }
 
-const report = { content: [{ type: "text", text: "three mills" }] };
+const report = { content: [{ type: "text", text: "three pumps" }] };
 
 test("a call that runs as a task is followed to its result, and made once", async () => {
   await using server = await serveTasks();
@@ -39,18 +39,18 @@ test("a call that runs as a task is followed to its result, and made once", asyn
     expect(await run.status()).not.toBe("completed");
     server.tasks.set("task-1", { status: "completed", result: report });
   });
-  expect([status, text]).toEqual(["completed", "three mills"]);
-  expect(server.calls).toEqual([{ topic: "mills" }]);
+  expect([status, text]).toEqual(["completed", "three pumps"]);
+  expect(server.calls).toEqual([{ topic: "pumps" }]);
 });
 
 test.for([
-  ["failed", "no mills"],
+  ["failed", "no pumps"],
   ["cancelled", "the server has cancelled research"],
 ] as const)("a task that ends as %s is an error result", async ([ended, expected]) => {
   await using server = await serveTasks();
   const [status, text] = await research(server, async () => {
     await until(() => server.polls > 0);
-    server.tasks.set("task-1", { status: ended, error: { code: -32_603, message: "no mills" } });
+    server.tasks.set("task-1", { status: ended, error: { code: -32_603, message: "no pumps" } });
   });
   expect(status).toBe("completed");
   expect(text).toContain(expected);
@@ -86,7 +86,7 @@ test("a task's question is asked as an approval, and its answer goes to the task
     async (run) => {
       await until(() => server.tasks.size > 0);
       const params = {
-        message: "Which mills?",
+        message: "Which pumps?",
         requestedSchema: { type: "object", properties: { kind: { type: "string" } } },
       };
       const inputRequests = { which: { method: "elicitation/create", params } };
@@ -100,7 +100,7 @@ test("a task's question is asked as an approval, and its answer goes to the task
     { elicitation: "ask" },
   );
   expect(server.updates).toEqual([{ which: { action: "accept", content: { kind: "wind" } } }]);
-  expect(text).toBe("three mills");
+  expect(text).toBe("three pumps");
 });
 
 test("a server that is away for a while is asked again, and the call is not made again", async () => {
@@ -112,7 +112,7 @@ test("a server that is away for a while is asked again, and the call is not made
     await until(() => server.refused > 0);
     server.isDown = false;
   });
-  expect(text).toBe("three mills");
+  expect(text).toBe("three pumps");
   expect(server.calls).toHaveLength(1);
 });
 
@@ -133,9 +133,9 @@ test("a task of revision 2025-11-25 is followed to its result: the reference ser
     pins: await pinTools(address),
     tools: { "simulate-research-query": { risk: "safe" } },
   });
-  const model = scriptedModel([call("all_simulate-research-query", { topic: "mills" }), say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [all] });
-  await using runtime = createRuntime({ agents: [clerk] });
-  expect(await (await runtime.start(clerk, "go")).result()).toMatchObject({ status: "completed" });
-  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("# Research Report: mills");
+  const model = scriptedModel([call("all_simulate-research-query", { topic: "pumps" }), say("done")]);
+  const writer = agent({ name: "writer", model, extensions: [all] });
+  await using runtime = createRuntime({ agents: [writer] });
+  expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("# Research Report: pumps");
 }, 60_000);

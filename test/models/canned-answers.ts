@@ -1,7 +1,7 @@
 import type { Canned } from "./canned-server.ts";
 import type { Way, Wire } from "./real-providers.ts";
 
-const args = '{"question":"mill"}';
+const args = '{"question":"pump"}';
 
 const chatUsage = {
   prompt_tokens: 120,
@@ -184,7 +184,7 @@ const anthropic = {
     content: [
       { type: "thinking", thinking: "Hm.", signature: "SECRET" },
       { type: "text", text: "Let me look." },
-      { type: "tool_use", id: "call_1", name: "look", input: { question: "mill" } },
+      { type: "tool_use", id: "call_1", name: "look", input: { question: "pump" } },
     ],
     stop_reason: "tool_use",
     stop_sequence: null,

@@ -11,10 +11,10 @@ export const words: fc.Arbitrary<string> = fc.oneof(
   fc
     .array(
       fc.constantFrom(
-        "The mill was built in 1287. ",
+        "The pump was built in 1987. ",
         "Die Mühle wurde gebaut. ",
         "Мельница была построена. ",
-        "水車は1287年に建てられた。",
+        "装置は1987年に建てられた。",
         "물레방아는 지어졌다. ",
         "بُنيت الطاحونة. ",
         "चक्की बनाई गई थी। ",

@@ -110,13 +110,13 @@ test("any return value of a tool reaches the model as text of one result", async
   });
   const some = hostile.slice(0, 60);
   const model = scriptedModel([call("look", {}), ...some.slice(1).map(() => call("look", {})), say("done")]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools: [look],
   });
-  await using t = testRuntime({ agents: [clerk], replay: false });
-  await t.run(clerk, "go");
+  await using t = testRuntime({ agents: [writer], replay: false });
+  await t.run(writer, "go");
   const all = model.requests.at(-1)?.messages ?? [];
   expect(all.map(({ role }) => role)).toEqual(["user", ...some.flatMap(() => ["assistant", "tool"])]);
   const results = all.filter(({ role }) => role === "tool").map(({ content }) => content);

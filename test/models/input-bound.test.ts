@@ -163,7 +163,7 @@ test("an estimate is between the number of words and the bound", () => {
 test("an estimate starts from the report; JSON counts half as much again", () => {
   const sent = [ChatMessage.user("x".repeat(5_000))];
   const reported = ReportedPrompt.of(sent, [look], usage);
-  const next = [...sent, ChatMessage.assistant("Built in 1287.")];
+  const next = [...sent, ChatMessage.assistant("Built in 1987.")];
   expect(estimateTokens(next, [look], { reported }) - 1_000).toBeLessThan(20);
   const json = JSON.stringify(look);
   expect(estimateTokens([], [look])).toBe(Math.ceil(1.5 * estimateTokenCount(json)));

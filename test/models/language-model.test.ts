@@ -24,7 +24,7 @@ test.for(everywhere)(
     expect(message.content).toMatchObject([
       ...(thinks.has(wire) ? [{ type: "reasoning", text: "Hm." }] : []),
       { type: "text", text: "Let me look." },
-      { type: "tool-call", callId: "call_1", name: "look", input: { question: "mill" } },
+      { type: "tool-call", callId: "call_1", name: "look", input: { question: "pump" } },
     ]);
     expect(usage).toEqual({ input: 120, output: 30, cachedInput: 100 });
     expect(finishReason).toBe("tool-calls");
@@ -40,7 +40,7 @@ test.for(everywhere)(
     const stored = Json.as<ChatMessage>(JSON.parse(JSON.stringify(message)));
     const messages: ChatMessage[] = [
       ChatMessage.system("Be brief."),
-      ChatMessage.user("When was the mill built?"),
+      ChatMessage.user("When was the pump built?"),
       stored,
       {
         role: "tool",
@@ -50,7 +50,7 @@ test.for(everywhere)(
             callId: "call_1",
             name: "look",
             isError: false,
-            content: [{ type: "text", text: "1287" }],
+            content: [{ type: "text", text: "1987" }],
           },
         ],
       },
@@ -59,10 +59,10 @@ test.for(everywhere)(
     const sent = JSON.stringify(server.requests[1]);
     for (const piece of [
       "Be brief.",
-      "When was the mill built?",
+      "When was the pump built?",
       "Let me look.",
       "call_1",
-      "1287",
+      "1987",
       "Look a fact up",
       ...(thinks.has(wire) ? ["SECRET"] : []),
     ])
@@ -90,7 +90,7 @@ test.for(wires)("%s: every piece is reported as it arrives", async (wire) => {
       .map(({ text }) => text)
       .join("");
   expect(told("text")).toBe("Let me look.");
-  expect(told("tool-input")).toBe('{"question":"mill"}');
+  expect(told("tool-input")).toBe('{"question":"pump"}');
   expect(told("reasoning")).toBe(thinks.has(wire) ? "Hm." : "");
 });
 

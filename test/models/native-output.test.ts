@@ -8,7 +8,7 @@ import { price, runOnWire } from "./run-on-wire.ts";
 
 const strict = z.object({ year: z.number(), place: z.string() });
 const loose = z.object({ year: z.number(), place: z.string().optional() });
-const answer = '{"year": 1287, "place": "Ely"}';
+const answer = '{"year": 1987, "place": "Ely"}';
 
 const formats = {
   chat: (body: ProviderRequest["body"]) => body["response_format"],
@@ -22,7 +22,7 @@ test.each([
   ["anthropic", { format: { type: "json_schema" } }],
 ] as const)("%s gets the schema in the request and not in the prompt", async (name, field) => {
   const { result, requests } = await runOnWire(name, { output: strict, instructions: "Be exact." }, [answer]);
-  expect(result).toMatchObject({ status: "completed", output: { year: 1287, place: "Ely" } });
+  expect(result).toMatchObject({ status: "completed", output: { year: 1987, place: "Ely" } });
   const [request] = requests;
   expect(request && formats[name](request.body)).toMatchObject(field);
   expect(request?.outputSchema).toMatchObject({ additionalProperties: false, required: ["year", "place"] });
@@ -37,7 +37,7 @@ test("a schema with optional properties is a hint for OpenAI, which would refuse
 test("the prompt has the schema if the provider takes none or the schema is not an object", async () => {
   for (const [name, output, text] of [
     ["compatible", strict, answer],
-    ["responses", z.array(z.number()), "[1287]"],
+    ["responses", z.array(z.number()), "[1987]"],
   ] as const) {
     const { result, requests } = await runOnWire(name, { output }, [text]);
     expect(result.status).toBe("completed");
@@ -47,9 +47,9 @@ test("the prompt has the schema if the provider takes none or the schema is not 
 });
 
 test("an invalid answer is repaired with the schema in the prompt, even after a fallback to another model", async () => {
-  const { requests } = await runOnWire("chat", { output: strict }, ["about 1287", answer]);
+  const { requests } = await runOnWire("chat", { output: strict }, ["about 1987", answer]);
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain("It must match this JSON Schema");
-  const spare = scriptedModel([say("about 1287"), say(answer)], { id: "spare", price });
+  const spare = scriptedModel([say("about 1987"), say(answer)], { id: "spare", price });
   const double = await openDouble({ script: () => ({ fault: "not-found" }) });
   const model = languageModel(realModel("chat", double), { price });
   const worker = agent({
@@ -60,7 +60,7 @@ test("an invalid answer is repaired with the schema in the prompt, even after a 
   });
   await using runtime = createRuntime({ agents: [worker] });
   const { output } = await (await runtime.start(worker, "When?")).result();
-  expect(output).toEqual({ year: 1287, place: "Ely" });
+  expect(output).toEqual({ year: 1987, place: "Ely" });
 });
 
 test.each(["chat", "responses", "anthropic"] as const)(
@@ -82,7 +82,7 @@ test.each(["chat", "responses", "anthropic"] as const)(
 
 test("an output schema that cannot be written as JSON Schema is refused where the agent is defined", () => {
   const model = scriptedModel([say("x")]);
-  expect(() => agent({ name: "clerk", model, output: z.object({ at: z.date() }) })).toThrow(
-    "the output schema of agent clerk cannot be written as JSON Schema: Date cannot be represented",
+  expect(() => agent({ name: "writer", model, output: z.object({ at: z.date() }) })).toThrow(
+    "the output schema of agent writer cannot be written as JSON Schema: Date cannot be represented",
   );
 });

@@ -31,12 +31,12 @@ async function promptOfV3(messages: readonly ChatMessage[]) {
 
 test("data is sent as JSON, and blocks of a newer version are left out", async () => {
   const content: ContentBlock[] = [
-    { type: "data", data: { year: 1287 } },
+    { type: "data", data: { year: 1987 } },
     { type: "unknown", raw: { type: "hologram" } },
     { type: "text", text: "" },
   ];
   expect(await promptOf([{ role: "user", content }])).toEqual([
-    { role: "user", content: [{ type: "text", text: '{"year":1287}' }] },
+    { role: "user", content: [{ type: "text", text: '{"year":1987}' }] },
   ]);
 });
 
@@ -92,12 +92,12 @@ test("an invalid address is a bad request that cost nothing", async () => {
 test("a tool result is text, and an error is marked", async () => {
   const blocks: ContentBlock[] = [
     { type: "text", text: "Built in" },
-    { type: "data", data: 1287 },
+    { type: "data", data: 1987 },
   ];
   const outputs = [await promptOf([result(blocks)]), await promptOf([result(blocks, true)])];
   expect(outputs.map((prompt) => prompt?.[0]?.content)).toMatchObject([
-    [{ toolCallId: "c", toolName: "look", output: { type: "text", value: "Built in\n1287" } }],
-    [{ toolCallId: "c", toolName: "look", output: { type: "error-text", value: "Built in\n1287" } }],
+    [{ toolCallId: "c", toolName: "look", output: { type: "text", value: "Built in\n1987" } }],
+    [{ toolCallId: "c", toolName: "look", output: { type: "error-text", value: "Built in\n1987" } }],
   ]);
 });
 

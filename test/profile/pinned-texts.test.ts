@@ -12,7 +12,7 @@ const skill = (body: string): string => `---\nname: weekly\ndescription: Writes.
 const texts = {
   "SYSTEM.md": "You are Ada.",
   "AGENTS.md": "Be brief.",
-  "knowledge/facts.md": "It was built in 1287.",
+  "knowledge/facts.md": "It was built in 1987.",
   "skills/weekly/SKILL.md": skill("Read the figures."),
 };
 const pins = Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, hashOf(text)]));
@@ -20,7 +20,7 @@ const pins = Object.fromEntries(Object.entries(texts).map(([path, text]) => [pat
 test("with pins, texts are shown as they were pinned", async () => {
   const { text, log } = await promptOf(profile(folderOf(texts), { texts: pins }));
   expect(log).toEqual([]);
-  for (const part of ["You are Ada.", "Be brief.", "built in 1287", "<name>weekly</name>"])
+  for (const part of ["You are Ada.", "Be brief.", "built in 1987", "<name>weekly</name>"])
     expect(text).toContain(part);
 });
 

@@ -3,16 +3,16 @@ import { AgentId, type Agent } from "#kernel";
 import { Runtime } from "#runtime";
 import { expect, test } from "vitest";
 
-const clerk = (): Agent => ({ id: AgentId.of("clerk"), run: async () => null });
+const writer = (): Agent => ({ id: AgentId.of("writer"), run: async () => null });
 
 test("two agents of one name are refused, not the first one replaced in silence", () => {
-  const agents = [clerk(), clerk()];
-  const problem = "two agents are named clerk: give one of them another name";
+  const agents = [writer(), writer()];
+  const problem = "two agents are named writer: give one of them another name";
   expect(() => new Runtime({ agents, engine: local() })).toThrow(problem);
 });
 
 test("the same agent may be listed twice", async () => {
-  const agent = clerk();
+  const agent = writer();
   await using runtime = new Runtime({ agents: [agent, agent], engine: local() });
   expect((await (await runtime.start(agent, "go")).result()).status).toBe("completed");
 });

@@ -21,7 +21,7 @@ const input: EffectTool<Json>["input"] = {
 
 const send: EffectTool<Json> = {
   name: "send",
-  description: "sends a letter",
+  description: "sends an e-mail",
   risk: "high",
   input,
   execute: async () => "sent",
@@ -57,8 +57,8 @@ const writer = (rest: Omit<Agent, "id" | "run"> = {}): Agent => ({
       await ctx.checkGuardrails("input", "write to ada");
       await ctx.llm([ChatMessage.user("write to ada")]);
       await ctx.tool("look", "around");
-      await ctx.tool("plan", "a letter");
-      await ctx.tool("send", "a letter");
+      await ctx.tool("plan", "an e-mail");
+      await ctx.tool("send", "an e-mail");
       await ctx.checkGuardrails("output", "dear ada");
     };
     await meet();

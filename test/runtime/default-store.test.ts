@@ -5,20 +5,20 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { readAll } from "./read-all.ts";
 
-const clerk: Agent = { id: AgentId.of("clerk"), run: async () => "done" };
+const writer: Agent = { id: AgentId.of("writer"), run: async () => "done" };
 const partition = { tenantId: null };
 
 test("a runtime without a store lists its runs", async () => {
-  await using runtime = createRuntime({ agents: [clerk] });
-  const run = await runtime.start(clerk, "go", { id: "one" });
+  await using runtime = createRuntime({ agents: [writer] });
+  const run = await runtime.start(writer, "go", { id: "one" });
   await readAll(run.events());
   const { items } = await runtime.runs.list();
-  expect(items).toMatchObject([{ runId: "one~0", agentId: "clerk", status: "completed" }]);
+  expect(items).toMatchObject([{ runId: "one~0", agentId: "writer", status: "completed" }]);
 });
 
 test("the store that a runtime uses by default keeps no audit, and says so", async () => {
-  await using runtime = createRuntime({ agents: [clerk] });
-  await (await runtime.start(clerk, "go")).result();
+  await using runtime = createRuntime({ agents: [writer] });
+  await (await runtime.start(writer, "go")).result();
   await expect(runtime.audit.verify()).rejects.toThrow(
     /^the audit needs a durable store: createRuntime\(\{ store \}\)$/,
   );
@@ -28,8 +28,8 @@ test("a memory store with a limit forgets the oldest finished trees, and nothing
   const store = memoryStore({ maxFinishedTrees: 2 });
   const lead = agent({
     name: "lead",
-    model: scriptedModel([call("ask_clerk", { task: "go" }), say("done")]),
-    team: [clerk],
+    model: scriptedModel([call("ask_writer", { task: "go" }), say("done")]),
+    team: [writer],
   });
   await using runtime = createRuntime({ agents: [lead], store });
   for (const id of ["one", "two", "three", "four"])
@@ -81,8 +81,8 @@ test("reading the events of a run fails when the runtime closes", async () => {
 });
 
 test("the result of a run that has ended can be read after the runtime was closed", async () => {
-  const runtime = createRuntime({ agents: [clerk] });
-  const run = await runtime.start(clerk, "go");
+  const runtime = createRuntime({ agents: [writer] });
+  const run = await runtime.start(writer, "go");
   await run.result();
   await runtime[Symbol.asyncDispose]();
   expect((await run.result()).output).toBe("done");

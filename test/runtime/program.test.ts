@@ -14,7 +14,7 @@ import { z } from "zod";
 import { readAll } from "./read-all.ts";
 
 const model = scriptedModel([say("done")]);
-const clerk = (name: string, more: Partial<Agent> = {}): Agent => ({
+const agentNamed = (name: string, more: Partial<Agent> = {}): Agent => ({
   id: AgentId.of(name),
   run: async () => null,
   ...more,
@@ -65,8 +65,8 @@ test("team members at any depth are part of the program without being listed", a
 
 test("agents that spawn each other are each part of it once", async () => {
   const members: Agent[] = [];
-  const one = clerk("one", { team: members });
-  members.push(clerk("two", { team: [one] }));
+  const one = agentNamed("one", { team: members });
+  members.push(agentNamed("two", { team: [one] }));
   await using runtime = createRuntime({ agents: [one] });
   expect(runtime.agents.map(({ id }) => id)).toEqual(["one", "two"]);
 });
@@ -74,13 +74,13 @@ test("agents that spawn each other are each part of it once", async () => {
 test("one error lists every problem of a program with its fix", () => {
   const unpriced = scriptedModel([say("x")], { id: "my-finetune", price: null });
   const missing = [undefined][0];
-  const writer = clerk("writer");
+  const writer = agentNamed("writer");
   const lead = agent({
     name: "lead",
     // @ts-expect-error -- a model that an environment variable did not name
     model: missing,
     tools: [search, search, { ...search, name: "ask_writer" }, { ...search, name: "read page" }],
-    team: [writer, { agent: clerk("résumé".replaceAll("é", ".")) }],
+    team: [writer, { agent: agentNamed("résumé".replaceAll("é", ".")) }],
   });
   const saver = agent({ name: "saver", model: unpriced, budget: { maxCostUsd: 1 }, team: [writer, writer] });
   const agents: Agent[] = [
@@ -88,8 +88,8 @@ test("one error lists every problem of a program with its fix", () => {
     // @ts-expect-error -- an agent that another module has not defined yet
     missing,
     saver,
-    clerk("writer"),
-    clerk("editor", { team: [{ id: AgentId.of("translator") }] }),
+    agentNamed("writer"),
+    agentNamed("editor", { team: [{ id: AgentId.of("translator") }] }),
   ];
   expect(() => createRuntime({ agents })).toThrow(
     new ProgramError({
@@ -110,7 +110,7 @@ test("one error lists every problem of a program with its fix", () => {
 });
 
 test("a single problem is the whole message", () => {
-  expect(() => createRuntime({ agents: [clerk("lead"), clerk("lead")] })).toThrow(
+  expect(() => createRuntime({ agents: [agentNamed("lead"), agentNamed("lead")] })).toThrow(
     /^two agents are named lead: give one of them another name$/,
   );
 });
@@ -137,9 +137,9 @@ test("two prices of one model are a problem", () => {
 });
 
 test("start refuses an agent of a known name with other code", async () => {
-  const known = clerk("lead");
+  const known = agentNamed("lead");
   await using runtime = createRuntime({ agents: [known] });
-  await expect(runtime.start(clerk("lead"), "go")).rejects.toThrow(
+  await expect(runtime.start(agentNamed("lead"), "go")).rejects.toThrow(
     /^another agent named lead is listed in createRuntime\(\{ agents \}\): start that one, or rename this one and list it$/,
   );
   const cheaper = { ...known, priority: "low" } as const;
@@ -147,7 +147,7 @@ test("start refuses an agent of a known name with other code", async () => {
 });
 
 test("a tool that spawns an agent that is not part of the program ends the run with the fix", async () => {
-  const stranger = clerk("stranger");
+  const stranger = agentNamed("stranger");
   const delegate = tool({
     name: "delegate",
     description: "Delegates",

@@ -32,7 +32,7 @@ function setUp(): { readonly run: RunSession; readonly stored: Session; readonly
   const run = new RunSession({
     store,
     scope,
-    agentId: AgentId.of("clerk"),
+    agentId: AgentId.of("writer"),
     clock: systemClock,
     place: { isKept: true, isNamed: true },
   });

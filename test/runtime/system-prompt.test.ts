@@ -70,7 +70,7 @@ test("an agent without sections has its instructions only, as before", async () 
 });
 
 test("a section in the place of the identity replaces the instructions, and nothing else of the prompt", async () => {
-  const model = scriptedModel([say('{"year": 1287}')]);
+  const model = scriptedModel([say('{"year": 1987}')]);
   const output = z.object({ year: z.number() });
   const called: string[] = [];
   const worker = agent({

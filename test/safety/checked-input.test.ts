@@ -96,16 +96,16 @@ async function observe(value: unknown, kind: (typeof kinds)[number], verdict: "a
   );
   const model = scriptedModel([call("send", {}), say("done")]);
   const middleware = { function: [layer] };
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools: [send],
     permissions,
     guardrails: [guardrail],
     middleware,
   });
-  await using t = testRuntime({ agents: [clerk], approver, replay: false });
-  await t.run(clerk, "go");
+  await using t = testRuntime({ agents: [writer], approver, replay: false });
+  await t.run(writer, "go");
   return { seen, shown: JSON.stringify(model.requests[1]?.messages.at(-1)) };
 }
 
@@ -164,8 +164,8 @@ test("nothing that sees the arguments can change them", async () => {
     input: { "~standard": { version: 1, vendor: "test", validate: () => ({ value: input }) } },
     execute: (given) => `${executed.push(given)}`,
   });
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model: scriptedModel([call("send", {}), say("done")]),
     tools: [send],
     permissions: { decide: (request) => (change("permissions", request.input), "allow") },
@@ -186,8 +186,8 @@ test("nothing that sees the arguments can change them", async () => {
       ],
     },
   });
-  await using t = testRuntime({ agents: [clerk], replay: false });
-  await t.run(clerk, "go");
+  await using t = testRuntime({ agents: [writer], replay: false });
+  await t.run(writer, "go");
   expect(tried).toEqual(["permissions", "guardrail", "middleware"]);
   expect(executed).toEqual([{ to: "ann", list: [{ n: 1 }] }]);
 });

@@ -85,7 +85,7 @@ export function office(
   const member = (name: string, team: readonly BuiltAgent[]): BuiltAgent =>
     agent({ ...given, name, tools: own, team, guardrails: [untrustedContent()], extensions });
   const reader = member("reader", []);
-  const clerk = member("clerk", [reader]);
-  const assistant = member("assistant", [clerk, reader]);
-  return { assistant, agents: [assistant, clerk, reader], left };
+  const writer = member("writer", [reader]);
+  const assistant = member("assistant", [writer, reader]);
+  return { assistant, agents: [assistant, writer, reader], left };
 }

@@ -100,14 +100,14 @@ test("the planning model never sees results of quarantined tools, and its calls 
     },
   };
   const reading = scriptedModel([say(JSON.stringify({ title: canary }))]);
-  const clerk = plannedAgent({
-    name: "clerk",
+  const writer = plannedAgent({
+    name: "writer",
     model: planner,
     tools: toolsOf(() => page, left),
     quarantine: { tools: ["fetch_page"], schema: z.object({ title: z.string() }), model: reading },
   });
-  await using t = testRuntime({ agents: [clerk], ruleOfTwo: "off" });
-  const { output } = await t.run(clerk, "Send the title.");
+  await using t = testRuntime({ agents: [writer], ruleOfTwo: "off" });
+  const { output } = await t.run(writer, "Send the title.");
   expect(output).toBe(`Sent ${canary}.`);
   expect(left).toEqual([JSON.stringify({ title: canary, text: `about ${canary} and $v9.x` })]);
   expect(shown.join("\n")).not.toContain(canary);
@@ -134,9 +134,9 @@ test("values that do not match the schema give no handle", async () => {
   const schema = z.object({ title: z.string().max(5) });
   const reading = scriptedModel([say('{"title":"a long one: CALL upload"}')]);
   const quarantine = { tools: ["fetch_page"], schema, model: reading };
-  const clerk = plannedAgent({ name: "clerk", model, tools: toolsOf(() => "x", left), quarantine });
-  await using t = testRuntime({ agents: [clerk], replay: false });
-  expect((await t.run(clerk, "go")).output).toBe("no");
+  const writer = plannedAgent({ name: "writer", model, tools: toolsOf(() => "x", left), quarantine });
+  await using t = testRuntime({ agents: [writer], replay: false });
+  expect((await t.run(writer, "go")).output).toBe("no");
   expect(shown.at(-1)).toContain("no values that match");
   expect(shown.join("")).not.toContain("a long one");
   expect(() => plannedAgent({ name: "x", model, tools: [], quarantine })).toThrow(TypeError);

@@ -49,7 +49,7 @@ const names = [
 export async function speak(store: Store, tenant: Partition): Promise<Readonly<Record<string, string>>> {
   const word = Object.fromEntries(names.map((name) => [name, `${name}-${randomUUID()}`]));
   const said = (name: string): string => word[name] ?? "";
-  const event = { eventId: EventId.of(runId, "1"), treeId: tree, runId, agent: AgentId.of("clerk"), at: 1 };
+  const event = { eventId: EventId.of(runId, "1"), treeId: tree, runId, agent: AgentId.of("writer"), at: 1 };
   const trip = {
     type: "guardrail.trip",
     guardrail: "spelling",
@@ -69,7 +69,7 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
     id,
     treeId: tree,
     runId,
-    agentId: AgentId.of("clerk"),
+    agentId: AgentId.of("writer"),
     tool: "mail",
     risk: "high",
     hash: "h",

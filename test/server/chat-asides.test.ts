@@ -10,8 +10,8 @@ test("an answer that is judged, and followed by a summary of the conversation, i
     id: "fluent",
     contextWindow: 1_000,
     generate: async (_, { onDelta }) => {
-      onDelta?.({ kind: "text", text: "in 1287" });
-      const message = ChatMessage.assistant("in 1287");
+      onDelta?.({ kind: "text", text: "in 1987" });
+      const message = ChatMessage.assistant("in 1987");
       return { message, usage: { input: 900, output: 5 }, finishReason: "stop" };
     },
   };
@@ -22,7 +22,7 @@ test("an answer that is judged, and followed by a summary of the conversation, i
       return { kind: "allow" };
     },
   };
-  const summaries = scriptedModel([say("About a mill.")]);
+  const summaries = scriptedModel([say("About a pump.")]);
   const compaction = { reserve: 200, keepRecent: 1, model: summaries };
   const site = await TestServer.open({
     agents: [agent({ name: "judged", model, guardrails: [judging], compaction })],
@@ -31,7 +31,7 @@ test("an answer that is judged, and followed by a summary of the conversation, i
   const chat = chatWith(`${site.url}/chat/judged`, site.keys.acme.admin);
   for (const text of ["When?", "When exactly?", "Really?"]) {
     await chat.sendMessage({ text });
-    expect(chat.shown.text).toBe("in 1287");
+    expect(chat.shown.text).toBe("in 1987");
   }
   expect(summaries.requests.length).toBeGreaterThan(0);
 });

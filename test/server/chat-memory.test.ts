@@ -30,7 +30,7 @@ const open = async (...agents: readonly Agent[]): Promise<TestServer> =>
   closing(await TestServer.open({ agents }));
 
 const chatIn = ({ url, keys }: TestServer, name: string, messages: UIMessage[] = []): PlainChat => {
-  const chat = chatWith(`${url}/chat/${name}`, keys.acme.admin, { id: "mill" });
+  const chat = chatWith(`${url}/chat/${name}`, keys.acme.admin, { id: "pump" });
   chat.messages = messages;
   return chat;
 };
@@ -40,7 +40,7 @@ const texts = (messages: readonly UIMessage[]): readonly string[] =>
 
 /** The history that a page begins with. */
 async function history(site: TestServer, name: string, query = ""): Promise<UIMessage[]> {
-  const { json } = await site.get(`/chat/${name}/mill/messages${query}`);
+  const { json } = await site.get(`/chat/${name}/pump/messages${query}`);
   return Json.as(isJsonObject(json) ? (json["items"] ?? null) : null);
 }
 
@@ -56,7 +56,7 @@ const edit = (of: PlainChat, text: string): Promise<void> =>
   of.sendMessage({ text, messageId: of.messages[2]?.id ?? "" });
 
 const said = (text: string): JsonObject => ({
-  id: "mill",
+  id: "pump",
   messages: [{ id: "m1", role: "user", parts: [{ type: "text", text }] }],
 });
 
@@ -78,12 +78,12 @@ test("the history is the messages of the page: ids of answers, order, pages", as
   expect(texts(all)).toEqual(texts(chat.messages));
   expect(all.map(({ role }) => role)).toEqual(chat.messages.map(({ role }) => role));
   expect(ids(all)).toEqual(ids(chat.messages));
-  const { json } = await site.get("/chat/parrot/mill/messages?size=4");
+  const { json } = await site.get("/chat/parrot/pump/messages?size=4");
   const { items, next } = Json.as<{ items: UIMessage[]; next: string }>(json);
   expect(texts(items)).toEqual(texts(all.slice(2)));
   expect(texts(await history(site, "parrot", `?size=4&after=${next}`))).toEqual(texts(all.slice(0, 2)));
   expect(await history(site, "parrot", "?size=1")).toHaveLength(1);
-  expect((await site.get("/chat/unknown/mill/messages")).status).toBe(404);
+  expect((await site.get("/chat/unknown/pump/messages")).status).toBe(404);
 });
 
 test("the history has the tools of an answer, with their arguments and results", async () => {
@@ -92,36 +92,36 @@ test("the history has the tools of an answer, with their arguments and results",
     description: "Look it up",
     input: z.object({ question: z.string() }),
     risk: "safe",
-    execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1287"),
+    execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1987"),
   });
   const model = scriptedModel([
-    call("look", { question: "mill" }, ["look", { question: "bad" }]),
-    say("in 1287"),
+    call("look", { question: "pump" }, ["look", { question: "bad" }]),
+    say("in 1987"),
   ]);
-  const site = await open(agent({ name: "digger", model, tools: [look] }));
-  const chat = chatIn(site, "digger");
+  const site = await open(agent({ name: "researcher", model, tools: [look] }));
+  const chat = chatIn(site, "researcher");
   await chat.sendMessage({ text: "When?" });
-  const [question, answer, ...more] = await history(site, "digger");
+  const [question, answer, ...more] = await history(site, "researcher");
   expect([texts(question ? [question] : []), more]).toEqual([["When?"], []]);
   expect(answer?.parts).toMatchObject([
     { type: "step-start" },
-    { type: "dynamic-tool", state: "output-available", input: { question: "mill" }, output: "1287" },
+    { type: "dynamic-tool", state: "output-available", input: { question: "pump" }, output: "1987" },
     { type: "dynamic-tool", state: "output-error", input: { question: "bad" } },
     { type: "step-start" },
-    { type: "text", text: "in 1287" },
+    { type: "text", text: "in 1987" },
   ]);
   expect(callIds(answer)).toEqual(callIds(chat.messages[1]));
 });
 
 test("a message that is being answered is in the history, and its answer is not yet", async () => {
-  const { model, next } = talker(["the mill"]);
+  const { model, next } = talker(["the pump"]);
   const site = await open(agent({ name: "talker", model }));
   const chat = chatIn(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
   await expect.poll(async () => texts(await history(site, "talker"))).toEqual(["When?"]);
   next();
   await sent;
-  expect(texts(await history(site, "talker"))).toEqual(["When?", "the mill"]);
+  expect(texts(await history(site, "talker"))).toEqual(["When?", "the pump"]);
 });
 
 test("another answer takes the place of the first, also after a reload, and again", async () => {
@@ -186,7 +186,7 @@ test("the first message, edited: the conversation begins with it", async () => {
 });
 
 test("a message that is sent again as it is, is the same one: before its end, after it, and loaded", async () => {
-  const { model, next, asked } = talker(["the mill"]);
+  const { model, next, asked } = talker(["the pump"]);
   const site = await open(agent({ name: "talker", model }));
   const chat = chatIn(site, "talker");
   const first = chat.sendMessage({ text: "When?" });
@@ -200,7 +200,7 @@ test("a message that is sent again as it is, is the same one: before its end, af
   await Promise.all([first, second, third]);
   for (const each of [chat, again, loaded]) {
     await each.sendMessage({ text: "When?", messageId: each.messages[0]?.id ?? "" });
-    expect([each.error, texts(each.messages)]).toEqual([undefined, ["When?", "the mill"]]);
+    expect([each.error, texts(each.messages)]).toEqual([undefined, ["When?", "the pump"]]);
   }
   expect(asked()).toBe(1);
 });
@@ -240,7 +240,7 @@ test("two users with one chat id have two histories", async () => {
       200,
     );
   const seen = (user: string) => async (): Promise<readonly string[]> => {
-    const reply = await site.get("/chat/parrot/mill/messages", { headers: headers(user) });
+    const reply = await site.get("/chat/parrot/pump/messages", { headers: headers(user) });
     const { items } = Json.as<{ items: UIMessage[] }>(reply.json);
     return texts(items).slice(0, 1);
   };
@@ -254,7 +254,7 @@ test("nothing can be answered otherwise while a question is open", async () => {
   const chat = chatIn(site, "manager");
   await chat.sendMessage({ text: "Sell it" });
   const messages = [{ id: chat.messages[0]?.id, role: "user", parts: [{ type: "text", text: "Keep it" }] }];
-  const edited = { id: "mill", messages, trigger: "submit-message", messageId: chat.messages[0]?.id };
+  const edited = { id: "pump", messages, trigger: "submit-message", messageId: chat.messages[0]?.id };
   const busy = await site.post("/chat/manager", edited);
   expect([busy.status, codeOf(busy)]).toEqual([409, "session-busy"]);
 });

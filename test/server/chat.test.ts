@@ -23,18 +23,18 @@ const admin = (
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
 
 test("an answer is shown as it comes, and is one message of one tree", async () => {
-  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const chat = admin(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
   next();
-  await expect.poll(() => chat.shown.text).toBe("the mill ");
+  await expect.poll(() => chat.shown.text).toBe("the pump ");
   next();
-  await expect.poll(() => chat.shown.text).toBe("the mill was built ");
+  await expect.poll(() => chat.shown.text).toBe("the pump was built ");
   next();
   await sent;
   expect([chat.status, chat.error]).toEqual(["ready", undefined]);
-  expect(chat.shown).toEqual({ text: "the mill was built in 1287", tools: [] });
+  expect(chat.shown).toEqual({ text: "the pump was built in 1987", tools: [] });
   const { items } = await site.runtime.runs.list({ tenant: "acme" });
   expect(items.map(({ treeId, sessionId }) => [treeId, sessionId])).toEqual([
     [chat.messages[1]?.id, chat.id],
@@ -42,10 +42,10 @@ test("an answer is shown as it comes, and is one message of one tree", async () 
 });
 
 test("a model that says nothing before it answers is shown all the same", async () => {
-  const site = await openSite(agent({ name: "quiet", model: scriptedModel([say("in 1287")]) }));
+  const site = await openSite(agent({ name: "quiet", model: scriptedModel([say("in 1987")]) }));
   const chat = admin(site, "quiet");
   await chat.sendMessage({ text: "When?" });
-  expect(chat.shown.text).toBe("in 1287");
+  expect(chat.shown.text).toBe("in 1987");
 });
 
 const look = tool({
@@ -53,19 +53,19 @@ const look = tool({
   description: "Look it up",
   input: z.object({ question: z.string() }),
   risk: "safe",
-  execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1287"),
+  execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1987"),
 });
 
 test("tools are parts, with how they went", async () => {
   const model = scriptedModel([
-    call("look", { question: "mill" }, ["look", { question: "bad" }]),
-    say("in 1287"),
+    call("look", { question: "pump" }, ["look", { question: "bad" }]),
+    say("in 1987"),
   ]);
-  const site = await openSite(agent({ name: "digger", model, tools: [look] }));
-  const chat = admin(site, "digger");
+  const site = await openSite(agent({ name: "researcher", model, tools: [look] }));
+  const chat = admin(site, "researcher");
   await chat.sendMessage({ text: "When?" });
   expect(chat.error).toBeUndefined();
-  expect(chat.shown).toEqual({ text: "in 1287", tools: ["look output-available", "look output-error"] });
+  expect(chat.shown).toEqual({ text: "in 1987", tools: ["look output-available", "look output-error"] });
 });
 
 test("the progress of a tool is a separate part, and only the newest is shown", async () => {
@@ -174,32 +174,32 @@ test("only callers that may approve can answer, and none answers another tenant'
 });
 
 test("a connection that drops is taken up again: the answer is there once, and was paid for once", async () => {
-  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const drop = new AbortController();
   const dropping: typeof fetch = (input, init) => fetch(input, { ...init, signal: drop.signal });
   const headers = { authorization: `Bearer ${site.keys.acme.admin}` };
   const api = `${site.url}/chat/talker`;
   const first = admin(site, "talker", {
-    id: "mill",
+    id: "pump",
     transport: new DefaultChatTransport({ api, headers, fetch: dropping }),
   });
   const sent = first.sendMessage({ text: "When?" });
   next();
-  await expect.poll(() => first.shown.text).toBe("the mill ");
+  await expect.poll(() => first.shown.text).toBe("the pump ");
   drop.abort();
   await sent;
-  const again = admin(site, "talker", { id: "mill", messages: first.messages });
+  const again = admin(site, "talker", { id: "pump", messages: first.messages });
   again.messages = first.messages;
   const resumed = again.resumeStream();
-  await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the mill "]);
+  await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the pump "]);
   next();
   next();
   await resumed;
   expect([again.status, again.error, again.shown.text]).toEqual([
     "ready",
     undefined,
-    "the mill was built in 1287",
+    "the pump was built in 1987",
   ]);
   expect(again.messages.length).toBe(2);
   expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
@@ -208,18 +208,18 @@ test("a connection that drops is taken up again: the answer is there once, and w
 });
 
 test("a client that reconnects during a later step gets that step from its beginning, too", async () => {
-  const { model: talks, next } = talker(["in ", "1287"]);
-  const looks = scriptedModel([call("look", { question: "mill" })]);
+  const { model: talks, next } = talker(["in ", "1987"]);
+  const looks = scriptedModel([call("look", { question: "pump" })]);
   const model: Model = {
-    id: "digger",
+    id: "researcher",
     generate: (...given) => (looks.requests.length === 0 ? looks : talks).generate(...given),
   };
-  const site = await openSite(agent({ name: "digger", model, tools: [look] }));
-  const chat = admin(site, "digger", { id: "mill" });
+  const site = await openSite(agent({ name: "researcher", model, tools: [look] }));
+  const chat = admin(site, "researcher", { id: "pump" });
   const sent = chat.sendMessage({ text: "When?" });
   next();
   await expect.poll(() => chat.shown.text).toBe("in ");
-  const again = admin(site, "digger", { id: "mill" });
+  const again = admin(site, "researcher", { id: "pump" });
   const resumed = again.resumeStream();
   await expect.poll(() => again.shown).toEqual({ text: "in ", tools: ["look output-available"] });
   next();
@@ -228,37 +228,37 @@ test("a client that reconnects during a later step gets that step from its begin
 });
 
 test("a client that reconnects after the answer gets all of it, in the same message", async () => {
-  const { model, next } = talker(["the mill ", "was built ", "in 1287"]);
+  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
-  const chat = admin(site, "talker", { id: "mill" });
+  const chat = admin(site, "talker", { id: "pump" });
   const sent = chat.sendMessage({ text: "When?" });
   next();
-  await expect.poll(() => chat.shown.text).toBe("the mill ");
+  await expect.poll(() => chat.shown.text).toBe("the pump ");
   const half = structuredClone(chat.messages);
   next();
   next();
   await sent;
-  const again = admin(site, "talker", { id: "mill" });
+  const again = admin(site, "talker", { id: "pump" });
   again.messages = half;
   await again.resumeStream();
   expect([again.status, again.messages.length, again.shown.text]).toEqual([
     "ready",
     2,
-    "the mill was built in 1287",
+    "the pump was built in 1987",
   ]);
 });
 
 test("an erased answer is not sent again: a client that has it keeps it", async () => {
-  const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1287")]), retention: "none" });
+  const quiet = agent({ name: "quiet", model: scriptedModel([say("in 1987")]), retention: "none" });
   const runtime = createRuntime({ agents: [quiet], store: memoryStore(), eraseAfterS: 0.1 });
   const site = await TestServer.open({ runtime });
   closing(site);
-  const chat = admin(site, "quiet", { id: "mill" });
+  const chat = admin(site, "quiet", { id: "pump" });
   await chat.sendMessage({ text: "When?" });
   const run = runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" });
   await expect.poll(async () => (await run.resultNow())?.erased).toBe(true);
   await chat.resumeStream();
-  expect([chat.status, chat.shown.text]).toEqual(["ready", "in 1287"]);
+  expect([chat.status, chat.shown.text]).toEqual(["ready", "in 1987"]);
 });
 
 test("a client that reconnects to a question gets it, and can answer it", async () => {

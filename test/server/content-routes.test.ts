@@ -19,8 +19,8 @@ const sell = tool({
   execute: async () => words,
 });
 
-const clerk = agent({
-  name: "clerk",
+const writer = agent({
+  name: "writer",
   model: scriptedModel([
     call("remember", { key: "harvest", value: words }),
     call("edit_block", { block: "notes", old_text: "", new_text: words }),
@@ -51,15 +51,21 @@ const said = speaker();
 
 beforeAll(async () => {
   const auth = apiKeys(Object.values(keys).map(({ record }) => record));
-  site = await TestServer.open({ auth, agents: [clerk, orator(said.model)] });
+  site = await TestServer.open({ auth, agents: [writer, orator(said.model)] });
   const admin = { key: keys.admin.key };
   const owner = { tenant: "acme", user: "ada" };
-  const run = await site.runtime.start(clerk, words, { ...owner, id: "t", session: "talk", metadata: {} });
+  const run = await site.runtime.start(writer, words, { ...owner, id: "t", session: "talk", metadata: {} });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const [asked] = await run.approvals();
   await run.approve(asked?.id ?? "", { by: "bob", reason: words });
   expect((await run.result()).output).toBe(words);
-  await site.runtime.schedules.set({ ...owner, id: "yearly", cron: "0 0 1 1 *", agent: clerk, input: words });
+  await site.runtime.schedules.set({
+    ...owner,
+    id: "yearly",
+    cron: "0 0 1 1 *",
+    agent: writer,
+    input: words,
+  });
   expect(
     (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin)).status,
   ).toBe(202);
@@ -75,8 +81,8 @@ const withWords: Readonly<Record<string, "refused" | "withheld">> = {
   "/sessions/talk/entries?user=ada": "withheld",
   "/sessions/talk/messages?user=ada": "refused",
   "/sessions/talk/export?user=ada": "refused",
-  "/chat/clerk/talk/messages": "refused",
-  "/chat/clerk/talk/stream": "refused",
+  "/chat/writer/talk/messages": "refused",
+  "/chat/writer/talk/stream": "refused",
   "/memory/facts?user=ada": "refused",
   "/memory/blocks?user=ada": "refused",
   "/memory/export?user=ada": "refused",
@@ -128,7 +134,7 @@ const recall = async (holder: Holder): Promise<number> => {
 test("the tables name every route that a key with the scope read, content or none may read", () => {
   const named = [...Object.keys(withWords), ...withoutWords, "/live"].map((path) =>
     (path.split("?")[0] ?? "")
-      .replace("clerk/talk", ":agent/:chat")
+      .replace("writer/talk", ":agent/:chat")
       .replace("/t/", "/:run/")
       .replace(/\/t$/, "/:run")
       .replace("t~0:model:1", ":step")

@@ -11,9 +11,9 @@ const words = "the barley is sold";
 const rows = [
   "get /sessions/talk/messages",
   "get /sessions/talk/export",
-  "get /chat/clerk/talk/messages",
-  "get /chat/clerk/talk/stream",
-  "post /chat/clerk",
+  "get /chat/writer/talk/messages",
+  "get /chat/writer/talk/stream",
+  "post /chat/writer",
 ];
 
 const keyOf = (scopes: readonly Scope[], user: string | null = null) =>
@@ -28,8 +28,8 @@ const keys = {
 
 let site: TestServer;
 
-const clerk = agent({
-  name: "clerk",
+const writer = agent({
+  name: "writer",
   description: "Answers",
   model: scriptedModel([say(words), ...Array.from({ length: 19 }, () => say(words))]),
 });
@@ -56,10 +56,10 @@ interface Asking {
 beforeAll(async () => {
   site = await TestServer.open({
     auth: apiKeys(Object.values(keys).map(({ record }) => record)),
-    agents: [clerk],
+    agents: [writer],
   });
   for (const { key } of [keys.reader, keys.ada])
-    expect((await askFor("post /chat/clerk", key, { chat: "talk" })).text).toContain(words);
+    expect((await askFor("post /chat/writer", key, { chat: "talk" })).text).toContain(words);
 });
 
 afterAll(() => site[Symbol.asyncDispose]());
@@ -69,7 +69,7 @@ test("the table names every route of sessions and chats that is marked as conten
     .filter(({ isContent, path }) => isContent && !path.startsWith("/memory/"))
     .map(({ method, path }) => `${method} ${path}`);
   const named = rows.map((row) =>
-    row.replace("clerk", ":agent").replace("chat/:agent/talk", "chat/:agent/:chat"),
+    row.replace("writer", ":agent").replace("chat/:agent/talk", "chat/:agent/:chat"),
   );
   expect(named.map((row) => row.replace("/talk", "/:session")).toSorted()).toEqual(marked.toSorted());
 });

@@ -53,7 +53,7 @@ const texts = async (site: TestServer, session: string, query = ""): Promise<rea
 
 test("a conversation is begun, remembers, and is listed with its title, phase and context", async () => {
   const site = await open();
-  const created = { agent: "memory", id: "talk", title: "Mills", channel: "web", metadata: { from: "test" } };
+  const created = { agent: "memory", id: "talk", title: "Pumps", channel: "web", metadata: { from: "test" } };
   expect((await site.post("/sessions", created)).json).toEqual({ id: "talk" });
   expect((await site.post("/sessions", created)).json).toEqual({ id: "talk" });
   expect(await say(site, "talk", "one")).toBe("one");
@@ -61,7 +61,7 @@ test("a conversation is begun, remembers, and is listed with its title, phase an
   expect(fields(await site.get("/sessions/talk"))).toMatchObject({
     id: "talk",
     agentId: "memory",
-    title: "Mills",
+    title: "Pumps",
     channel: "web",
     metadata: { from: "test" },
     phase: "idle",
@@ -134,8 +134,8 @@ test("a title is given and taken away", async () => {
   await site.post("/sessions", { agent: "memory", id: "talk" });
   const rename = (title: string | null): Promise<Reply> =>
     ask(`${site.url}/sessions/talk`, "PATCH", { key: site.keys.acme.run, body: { title } });
-  expect((await rename("Mills")).status).toBe(200);
-  expect(fields(await site.get("/sessions/talk"))["title"]).toBe("Mills");
+  expect((await rename("Pumps")).status).toBe(200);
+  expect(fields(await site.get("/sessions/talk"))["title"]).toBe("Pumps");
   expect((await rename(null)).status).toBe(200);
   expect(fields(await site.get("/sessions/talk"))["title"]).toBeNull();
   expect(

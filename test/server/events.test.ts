@@ -83,7 +83,7 @@ test("pieces of answers come in between, without ids, and change nothing about w
   const first = await watch(site, "/runs/speech/events");
   await site.post("/runs/speech/signal", { name: "speak", id: "1" });
   await asked;
-  const pieces = ["the ", "mill ", "was ", "built ", "in 1287"];
+  const pieces = ["the ", "pump ", "was ", "built ", "in 1987"];
   for (const piece of pieces) say(piece);
   const before = await first.until((messages) => textOf(messages) === pieces.join(""));
   expect(before.filter(({ event }) => event === "delta").every(({ id }) => id === null)).toBe(true);

@@ -19,8 +19,8 @@ async function open(model: ScriptedModel): Promise<{ readonly site: TestServer; 
     risk: "high",
     execute: ({ field }) => `number ${sold.push(field)}`,
   });
-  const clerk = agent({ name: "clerk", model, tools: [sell], permissions: { decide: () => "ask" } });
-  const site = await TestServer.open({ agents: [clerk] });
+  const writer = agent({ name: "writer", model, tools: [sell], permissions: { decide: () => "ask" } });
+  const site = await TestServer.open({ agents: [writer] });
   closing(site);
   return { site, sold };
 }
@@ -77,7 +77,7 @@ test.each(forgedParts)("%s in an earlier message of a chat reaches no model", as
     assistant(text(canary), part),
     { id: "2", role: "tool", parts: [part] },
   ];
-  const sent = await site.post("/chat/clerk", {
+  const sent = await site.post("/chat/writer", {
     id: "field",
     messages: [...history, user("3", text("hi"))],
   });
@@ -94,7 +94,7 @@ test.each(forgedParts)("%s in the newest message of a user is refused", async (_
   const model = scriptedModel([say("hello")]);
   const { site } = await open(model);
   const messages = [user("1", text("hi"), part)];
-  expect(codes(await site.post("/chat/clerk", { id: "field", messages }))).toEqual([400, "invalid-request"]);
+  expect(codes(await site.post("/chat/writer", { id: "field", messages }))).toEqual([400, "invalid-request"]);
   expect(model.requests).toEqual([]);
 });
 
@@ -102,12 +102,12 @@ test.each(forgedParts)("%s in the newest message of a user is refused", async (_
 async function waiting() {
   const model = scriptedModel([call("sell", { field: "north" }), say("done")]);
   const { site, sold } = await open(model);
-  await site.post("/chat/clerk", { id: "field", messages: [user("1", text("Sell it"))] });
+  await site.post("/chat/writer", { id: "field", messages: [user("1", text("Sell it"))] });
   await expect.poll(async () => (await site.runtime.approvals.list({ tenant: "acme" })).items.length).toBe(1);
   const { items } = await site.runtime.approvals.list({ tenant: "acme" });
   const id = String(items[0]?.id);
   const answer = (...parts: readonly object[]): Promise<Reply> =>
-    site.post("/chat/clerk", { id: "field", messages: [user("1", text("Sell it")), assistant(...parts)] });
+    site.post("/chat/writer", { id: "field", messages: [user("1", text("Sell it")), assistant(...parts)] });
   const decision = async (): Promise<unknown> =>
     (await site.runtime.run(items[0]?.treeId ?? "", { tenant: "acme" }).approvals())[0]?.decision?.decision;
   return { model, site, sold, id, answer, decision };
@@ -171,7 +171,7 @@ test("data of a user that looks like an approval, a call or a message stays data
     { type: "data-role", data: "system" },
   ];
   for (const { post } of [{ post: site.post.bind(site) }, { post: other.site.post.bind(other.site) }])
-    expect((await post("/chat/clerk", { id: "another", messages: [user("9", ...parts)] })).status).toBe(200);
+    expect((await post("/chat/writer", { id: "another", messages: [user("9", ...parts)] })).status).toBe(200);
   await expect.poll(() => model.requests.length).toBe(1);
   const [message, ...more] = model.requests[0]?.messages ?? [];
   expect(more).toEqual([]);
@@ -195,6 +195,6 @@ test.each([
   const model = scriptedModel([say("hello")]);
   const { site } = await open(model);
   const messages = [user("1", text("hi"), { type: "file", mediaType: "image/png", url })];
-  expect(codes(await site.post("/chat/clerk", { id: "field", messages }))).toEqual([400, "invalid-request"]);
+  expect(codes(await site.post("/chat/writer", { id: "field", messages }))).toEqual([400, "invalid-request"]);
   expect(model.requests).toEqual([]);
 });

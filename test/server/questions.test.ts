@@ -13,7 +13,7 @@ const form: HumanQuestion = { question: "Where to?", fields: [{ name: "street", 
 /** A tool that asks in the middle of its work. */
 const order = tool({
   name: "order",
-  description: "Orders flour",
+  description: "Orders paper",
   input: z.object({}),
   risk: "safe",
   execute: (_, { resumed }) => (resumed?.answer ? JSON.stringify(resumed.answer) : ToolResult.ask(form)),
@@ -23,7 +23,7 @@ const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)]
 
 test.each<[string, Json, Json, Json]>([
   ["ask_human", { question: "When?", choices: ["Monday", "Friday"] }, "Sunday", "Friday"],
-  ["order", {}, { street: "" }, { street: "Mill Lane" }],
+  ["order", {}, { street: "" }, { street: "Park Lane" }],
 ])(
   "a question of %s is answered once, by an allowed key, with a fitting answer",
   async (name, input, wrong, right) => {
@@ -46,7 +46,7 @@ test.each<[string, Json, Json, Json]>([
     expect(told(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
     await site.runtime.run("t1", { tenant: "acme" }).result();
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
-      typeof right === "string" ? right : "Mill Lane",
+      typeof right === "string" ? right : "Park Lane",
     );
   },
 );

@@ -113,11 +113,11 @@ const sendEmail = tool({
   execute: () => "sent",
 });
 
-const clerk = (
+const writer = (
   model = scriptedModel([call("read_page", {}), call("send_email", {}), say("done")], { price }),
 ) =>
   agent({
-    name: "clerk",
+    name: "writer",
     description: "Writes letters",
     instructions: "Be brief.",
     model,
@@ -127,7 +127,7 @@ const clerk = (
   });
 
 test("an agent is shown with its tools, limits and layers, and its instructions only to keys with content", async () => {
-  const site = closing(await TestServer.open({ agents: [clerk()] }));
+  const site = closing(await TestServer.open({ agents: [writer()] }));
   const { acme } = site.keys;
   const recordFor = async (key: string): Promise<JsonObject> => {
     const { json } = await site.get("/agents", { key });
@@ -135,7 +135,7 @@ test("an agent is shown with its tools, limits and layers, and its instructions 
     return record ?? {};
   };
   expect(await recordFor(acme.content)).toMatchObject({
-    name: "clerk",
+    name: "writer",
     instructions: "Be brief.",
     budget: { maxCostUsd: 1 },
     middleware: ["retry"],
@@ -164,8 +164,8 @@ test("an agent is shown with its tools, limits and layers, and its instructions 
 test("a question has the tree's name, the runs above it and the sources of its labels", async () => {
   const lead = agent({
     name: "lead",
-    model: scriptedModel([call("ask_clerk", { task: "write" }), say("done")], { price }),
-    team: [clerk()],
+    model: scriptedModel([call("ask_writer", { task: "write" }), say("done")], { price }),
+    team: [writer()],
   });
   const site = closing(await TestServer.open({ agents: [lead] }));
   await site.runtime.start(lead, "go", { id: "t1", tenant: "acme", name: "Letters" });
@@ -174,7 +174,7 @@ test("a question has the tree's name, the runs above it and the sources of its l
     return Json.as<{ readonly items: readonly JsonObject[] }>(json).items;
   };
   await expect.poll(async () => (await listed("state=pending")).length).toBe(1);
-  const [question] = await listed("agent=clerk&tool=send_email&risk=high");
+  const [question] = await listed("agent=writer&tool=send_email&risk=high");
   expect(question).toMatchObject({
     treeName: "Letters",
     parents: [{ runId: "t1~0", agentId: "lead" }],

@@ -177,7 +177,7 @@ async function rememberFor(user: string): Promise<void> {
       toTerms(`the words of ${user}`),
     );
   await memory.editBlock(partition, owner, "human", { id: "e1", text: `is ${user}`, ...written });
-  await memory.editBlock(partition, MemoryOwner.tenant, "mill", { id: "e2", text: "9000000", ...written });
+  await memory.editBlock(partition, MemoryOwner.tenant, "pump", { id: "e2", text: "9000000", ...written });
 }
 
 const scopes = ["read", "run", "approve", "admin"] as const;

@@ -47,11 +47,11 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
     ]);
   const first = await work();
   const model = createAnthropic({ baseURL: double.baseURL, apiKey: "none" })("claude-sonnet-4-5");
-  const clerk = agent({ name: "clerk", model });
+  const writer = agent({ name: "writer", model });
   const engine = restate({ ...server, log: () => {} });
   const store = await postgresStore({ connectionString });
-  await using runtime = createRuntime({ agents: [clerk], engine, store });
-  const run = await runtime.start(clerk, 'call mail {"to": "ada"}', { tenant: "acme" });
+  await using runtime = createRuntime({ agents: [writer], engine, store });
+  const run = await runtime.start(writer, 'call mail {"to": "ada"}', { tenant: "acme" });
   const pending = async () => (await runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
   await expect.poll(async () => (await pending()).length, { timeout: 20_000 }).toBe(1);
   const asked = double.bill.entries.length;
@@ -64,7 +64,7 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   await work();
 
   const [question] = await pending();
-  expect(question).toMatchObject({ tool: "mail", agentId: "clerk", arguments: { to: "ada" } });
+  expect(question).toMatchObject({ tool: "mail", agentId: "writer", arguments: { to: "ada" } });
   expect(mailed).toEqual([]);
   const approved = { decision: "approved", by: "ann", hash: question?.hash } as const;
   await expect(runtime.approvals.decide(question?.id ?? "", approved)).rejects.toMatchObject({

@@ -22,7 +22,7 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
       insert into reeve_fact values ('${tenant}', 'ann', 'city', 1, null, '"${tenant}"'),
         ('${tenant}', 'ann', 'city', 2, 9, '{"a":1}'), ('${tenant}', '', 'city', 2, null, '3');
       insert into reeve_approval values ('${tenant}', 'q1', 'books', 1,
-        '{"id":"q1","treeId":"books","agentId":"clerk:north","tool":"send","risk":"high","requestedAt":1}', null),
+        '{"id":"q1","treeId":"books","agentId":"writer:north","tool":"send","risk":"high","requestedAt":1}', null),
         ('${tenant}', 'q2', 'books', 2,
         '{"id":"q2","treeId":"books","agentId":"lead","tool":"sell","risk":"critical","requestedAt":2}', null);
       insert into reeve_leaf values ('${tenant}', 'talk', '', 'a'), ('${tenant}', 'talk', 't~1', 'h')`,
@@ -68,7 +68,7 @@ export async function expectKept({ sessions, apiKeys, memory, approvals }: Store
   const key = { id: SessionId.of("talk"), userId: UserId.of("ann") };
   for (const tenant of ["acme", "other"]) {
     const partition = { tenantId: TenantId.of(tenant) };
-    for (const filter of [{ agentType: "clerk" }, { tool: "send" }, { risk: "high" as const }]) {
+    for (const filter of [{ agentType: "writer" }, { tool: "send" }, { risk: "high" as const }]) {
       const { items } = await approvals.list(partition, filter, { size: 9 });
       expect(items.map(({ id }) => id)).toEqual(["q1"]);
     }

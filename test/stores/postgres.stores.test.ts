@@ -30,7 +30,7 @@ const never = new AbortController().signal;
 
 function eventOf(seq: number): NumberedEvent {
   const runId = RunId.root(tree);
-  const base = { treeId: tree, runId, agent: AgentId.of("clerk"), at: seq, attempt: null };
+  const base = { treeId: tree, runId, agent: AgentId.of("writer"), at: seq, attempt: null };
   return { ...base, seq, type: "cycle.start", eventId: EventId.of(runId, String(seq)), step: seq };
 }
 

@@ -16,7 +16,7 @@ test("lists of the audit and of questions are found by an index, however long th
     await store.audit.list(acme, {}, 5);
     await store.audit.list(acme, { kind: "spend", before: 9 }, 5);
     await store.audit.list(acme, { sourcePrefix: "books/", kind: "spend" }, 5);
-    for (const filter of [{ agentType: "clerk" }, { tool: "send" }, { risk: "high" as const }])
+    for (const filter of [{ agentType: "writer" }, { tool: "send" }, { risk: "high" as const }])
       await store.approvals.list(acme, filter, { size: 5 });
     const statements = new Set(prepare.mock.calls.map(([statement]) => statement));
     prepare.mockRestore();

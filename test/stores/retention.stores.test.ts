@@ -80,7 +80,7 @@ async function gossip(
 /** Writes a word as a program without seals would: the search must find it. */
 async function writePlainly({ store }: Place, control: Readonly<Record<string, string>>): Promise<void> {
   const tree = TreeId.of("control");
-  const base = { treeId: tree, runId: RunId.root(tree), agent: AgentId.of("clerk"), at: 1, attempt: null };
+  const base = { treeId: tree, runId: RunId.root(tree), agent: AgentId.of("writer"), at: 1, attempt: null };
   const event = { ...base, eventId: EventId.of(tree, "1"), type: "run.cancelling" } as const;
   await store.events.append(acme, tree, [{ ...event, seq: 1, reason: control["store"] ?? "" }]);
   const keep = async (ctx: ObjectContext): Promise<void> => ctx.set("state", control["engine"]);

@@ -44,9 +44,9 @@ const look = tool({
   execute: ({ word }) => `found ${word}`,
 });
 
-const newClerk = (options: { readonly retention?: "none" } = {}) =>
+const newWriter = (options: { readonly retention?: "none" } = {}) =>
   agent({
-    name: "clerk",
+    name: "writer",
     instructions: "Be brief.",
     tools: [look],
     model: scriptedModel([call("look", { word: "kettle" }), say("done")]),
@@ -55,14 +55,14 @@ const newClerk = (options: { readonly retention?: "none" } = {}) =>
 
 /** The attributes with content of the spans of one run. */
 async function contentSpans(
-  lead: ReturnType<typeof newClerk>,
+  lead: ReturnType<typeof newWriter>,
   { captureContent }: { readonly captureContent: boolean },
 ): Promise<Record<string, Record<string, unknown>>> {
   const { telemetry, spans } = recorder({ captureContent });
   await using runtime = createRuntime({ agents: [lead], store: memoryStore(), telemetry });
   await (await runtime.start(lead, "find the kettle")).result();
   const ended = async (): Promise<boolean> =>
-    (await spans()).some(({ name }) => name === "invoke_workflow clerk");
+    (await spans()).some(({ name }) => name === "invoke_workflow writer");
   await expect.poll(ended).toBe(true);
   const found = (await spans()).filter(({ name }) => /^(chat|execute_tool)/.test(name));
   const content = found
@@ -79,7 +79,7 @@ async function contentSpans(
 }
 
 test("with captureContent, spans have requests and answers, by the names of the conventions", async () => {
-  const [first, tried, second] = Object.values(await contentSpans(newClerk(), { captureContent: true }));
+  const [first, tried, second] = Object.values(await contentSpans(newWriter(), { captureContent: true }));
   const asked = { role: "user", parts: [{ type: "text", content: "find the kettle" }] };
   const called = { type: "tool_call", id: expect.any(String), name: "look", arguments: { word: "kettle" } };
   expect(first).toEqual({
@@ -110,12 +110,12 @@ test("with captureContent, spans have requests and answers, by the names of the 
 });
 
 test("without captureContent no span has content", async () => {
-  const spans = await contentSpans(newClerk(), { captureContent: false });
+  const spans = await contentSpans(newWriter(), { captureContent: false });
   expect(Object.keys(spans)).toHaveLength(3);
   expect(Object.values(spans)).toEqual([{}, {}, {}]);
 });
 
 test("the content of a run with retention none is in no span", async () => {
-  const spans = await contentSpans(newClerk({ retention: "none" }), { captureContent: true });
+  const spans = await contentSpans(newWriter({ retention: "none" }), { captureContent: true });
   expect(JSON.stringify(spans)).not.toContain("kettle");
 });

@@ -7,7 +7,7 @@ import { recorder, type Seen } from "./recorder.ts";
 
 const tree = TreeId.of("tree");
 const traceId = "0af7651916cd43dd8448eb211c80319c";
-const agents = ["lead", "digger"].map((name) => AgentId.of(name));
+const agents = ["lead", "researcher"].map((name) => AgentId.of(name));
 const error = { code: "model", message: "no" };
 const runs = [0, 1, 2, 3].map((number) => RunId.of(tree, number));
 

@@ -33,21 +33,21 @@ async function history(start: { readonly traceparent?: string } = {}): Promise<{
     risk: "high",
     execute: async () => "wiped",
   });
-  const digger = agent({
-    name: "digger",
+  const researcher = agent({
+    name: "researcher",
     model: scriptedModel([fail(busy), say("dug")], { price }),
     retry: { baseMs: 1 },
   });
   const model = scriptedModel(
     [
       call("look", { at: "the private garden" }, ["wipe", {}]),
-      call("ask_digger", { task: "a" }),
+      call("ask_researcher", { task: "a" }),
       say("done"),
     ],
     { price },
   );
-  const lead = agent({ name: "lead", model, tools: [look, wipe], team: [digger] });
-  await using t = testRuntime({ agents: [lead, digger] });
+  const lead = agent({ name: "lead", model, tools: [look, wipe], team: [researcher] });
+  await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go", { id: "tree", ...start });
   expect(await run.result()).toMatchObject({ status: "completed" });
   return { events: await t.events(run), given };
@@ -64,10 +64,10 @@ test("a tree is a trace: workflow, agents, cycles, and their model calls, tools 
         [
           "invoke_agent lead",
           [
-            ["cycle", ["chat scripted", "execute_tool ask_digger", "spawn digger"]],
+            ["cycle", ["chat scripted", "execute_tool ask_researcher", "spawn researcher"]],
             ["cycle", ["chat scripted", "execute_tool look"]],
             ["cycle", ["chat scripted"]],
-            ["invoke_agent digger", [["cycle", ["chat scripted"]]]],
+            ["invoke_agent researcher", [["cycle", ["chat scripted"]]]],
           ],
         ],
       ],
@@ -203,12 +203,15 @@ test("figures count runs, tokens, money, denials and retries", async () => {
   const { events } = await history();
   const { telemetry, count } = recorder();
   for (const event of events) telemetry.take(event);
-  expect(await count("reeve.runs", "gen_ai.agent.name")).toEqual({ lead: 1, digger: 1 });
+  expect(await count("reeve.runs", "gen_ai.agent.name")).toEqual({ lead: 1, researcher: 1 });
   expect(await count("gen_ai.client.operation.duration", "error.type")).toEqual({ undefined: 4, model: 1 });
   expect(await count("gen_ai.client.token.usage", "gen_ai.token.type")).toEqual({ input: 4, output: 4 });
-  expect(await count("gen_ai.execute_tool.duration", "gen_ai.tool.name")).toEqual({ look: 1, ask_digger: 1 });
+  expect(await count("gen_ai.execute_tool.duration", "gen_ai.tool.name")).toEqual({
+    look: 1,
+    ask_researcher: 1,
+  });
   expect(await count("reeve.denials", "reeve.by")).toEqual({ permission: 1 });
-  expect(await count("reeve.retries", "gen_ai.agent.name")).toEqual({ digger: 1 });
+  expect(await count("reeve.retries", "gen_ai.agent.name")).toEqual({ researcher: 1 });
   const cost = await count("reeve.cost", "gen_ai.agent.name");
   expect(cost["lead"]).toBeCloseTo(0.00006, 9);
 });

@@ -105,7 +105,7 @@ test("the prompt cache knows the beginning of an earlier prompt, in whole blocks
   });
   const model = realModel("chat", double);
   const begin = [
-    { role: "system" as const, content: "The mill stands by the river. ".repeat(4) },
+    { role: "system" as const, content: "The pump stands by the river. ".repeat(4) },
     ...user("Well?"),
   ];
   const grown = [

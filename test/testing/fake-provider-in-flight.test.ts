@@ -71,7 +71,7 @@ test("closing drops a call that would hang for ever", async () => {
 
 test("closing does not wait for latency", async () => {
   const double = await fakeProvider({ latency: ({ model }) => (model === "double-1" ? 600_000 : 0) });
-  expect((await ask(realModel("chat", double, "quick"), "generate")).text).toBe("Where is the mill?");
+  expect((await ask(realModel("chat", double, "quick"), "generate")).text).toBe("Where is the pump?");
   expect(await closeInFlight(double, 2)).toMatchObject({ isRetryable: true });
   expect(double.bill.total()).toMatchObject({ requests: 2, billed: 2 });
 });

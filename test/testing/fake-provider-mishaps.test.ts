@@ -19,8 +19,8 @@ import {
 } from "./real-providers.ts";
 
 const answer = {
-  text: "The mill stands by the river.",
-  toolCalls: [{ name: "look", input: { question: "mill" } }],
+  text: "The pump stands by the river.",
+  toolCalls: [{ name: "look", input: { question: "pump" } }],
 } as const;
 
 const withFault = (fault: Fault | FaultKind): Promise<FakeProvider> =>
@@ -72,7 +72,7 @@ test.each(everyWayWith([undefined, 0, 200]))(
 test.each(everyWay)("$name, $mode: a trickle arrives whole in the end", async ({ name, mode }) => {
   const double = await withFault({ kind: "slow", bytes: 97, everyMs: 1 });
   const heard = await ask(realModel(name, double), mode, { tools: [look] });
-  expect(heard).toMatchObject({ text: answer.text, calls: [{ input: '{"question":"mill"}' }] });
+  expect(heard).toMatchObject({ text: answer.text, calls: [{ input: '{"question":"pump"}' }] });
 });
 
 test.each(everyWay)(
@@ -156,7 +156,7 @@ test("not streamed, anthropic: there is no stream to be overloaded in, so the ca
   expect(double.bill.entries).toMatchObject([{ outcome: "overloaded", billed: false }]);
 });
 
-const call = { prompt: user("Where is the mill?"), tools: [look] };
+const call = { prompt: user("Where is the pump?"), tools: [look] };
 
 test.each(providers)(
   "%s: overload in the middle is a part of the stream, and a plain object",

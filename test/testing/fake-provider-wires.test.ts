@@ -10,7 +10,7 @@ function earlier(itemId: string): Parameters<typeof ask>[2] {
   const text = { type: "text", text: "By the river.", providerOptions: { openai: { itemId } } } as const;
   return {
     prompt: [
-      ...user("Where is the mill?"),
+      ...user("Where is the pump?"),
       { role: "assistant", content: [text] },
       ...user("And the bakery?"),
     ],
@@ -30,7 +30,7 @@ test("OpenAI's responses restore stored text by its id, and bill it like sent te
     hiddenTokensPerMessage: 0,
   });
   const model = realModel("responses", double);
-  const itemId = itemIdOf(await model.doGenerate({ prompt: user("Where is the mill?") }));
+  const itemId = itemIdOf(await model.doGenerate({ prompt: user("Where is the pump?") }));
   await ask(model, "generate", earlier(itemId));
   expect(asked[1]?.body["input"]).toContainEqual({ type: "item_reference", id: itemId });
   expect(asked[1]?.messages[1]).toEqual({
@@ -45,7 +45,7 @@ test("OpenAI's responses do not know text with store off", async () => {
   const double = await openDouble({ script: answers(["By the river."]) });
   const model = realModel("responses", double);
   const providerOptions = { openai: { store: false } };
-  const itemId = itemIdOf(await model.doGenerate({ prompt: user("Where is the mill?"), providerOptions }));
+  const itemId = itemIdOf(await model.doGenerate({ prompt: user("Where is the pump?"), providerOptions }));
   const error = await failure(ask(model, "generate", earlier(itemId)));
   expect(error).toMatchObject({ statusCode: 404, message: expect.stringContaining("not found") });
   expect(double.bill.entries.at(-1)).toMatchObject({ outcome: "invalid-request", billed: false });
@@ -98,12 +98,12 @@ test("OpenAI's chat completions take the limit of a reasoning model by its other
 
 test("OpenAI's chat completions hide that a tool failed", async () => {
   const seen = await resultsOf("chat");
-  expect(seen).toEqual([{ type: "tool-result", callId: "c1", text: '{"error":"no mill"}', isError: false }]);
+  expect(seen).toEqual([{ type: "tool-result", callId: "c1", text: '{"error":"no pump"}', isError: false }]);
 });
 
 test("Anthropic's messages say that a tool failed", async () => {
   const seen = await resultsOf("anthropic");
-  expect(seen).toEqual([{ type: "tool-result", callId: "c1", text: "no mill", isError: true }]);
+  expect(seen).toEqual([{ type: "tool-result", callId: "c1", text: "no pump", isError: true }]);
 });
 
 test("Anthropic's messages may answer beyond the caller's limit by the budget for thoughts, which the library adds", async () => {
@@ -171,10 +171,10 @@ async function resultsOf(name: "chat" | "anthropic"): Promise<readonly unknown[]
     tools: [look],
     prompt: [
       ...user("Look."),
-      { role: "assistant", content: [{ type: "tool-call", ...call, input: { question: "mill" } }] },
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: { question: "pump" } }] },
       {
         role: "tool",
-        content: [{ type: "tool-result", ...call, output: { type: "error-text", value: "no mill" } }],
+        content: [{ type: "tool-result", ...call, output: { type: "error-text", value: "no pump" } }],
       },
     ],
   });

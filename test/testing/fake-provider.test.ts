@@ -47,10 +47,10 @@ function answerCall({ calls }: Heard, result: string): LanguageModelV4CallOption
 
 test.each(everyWay)("$name, $mode: gets the script's text", async ({ name, mode }) => {
   const double = await openDouble({
-    script: answers(["The mill stands by the river. 水車は川のほとりに。"]),
+    script: answers(["The pump stands by the river. 装置は川のほとりに。"]),
   });
   const heard = await ask(realModel(name, double), mode);
-  expect(heard.text).toBe("The mill stands by the river. 水車は川のほとりに。");
+  expect(heard.text).toBe("The pump stands by the river. 装置は川のほとりに。");
   expect(heard.finishReason).toBe("stop");
   expect(heard.calls).toEqual([]);
 });
@@ -60,9 +60,9 @@ test.each(everyWay)(
   async ({ name, mode }) => {
     const double = await openDouble();
     const model = realModel(name, double);
-    const prompt = user('Please\ncall look {"question": "mill"}');
+    const prompt = user('Please\ncall look {"question": "pump"}');
     const first = await ask(model, mode, { prompt, tools: [look] });
-    expect(first.calls).toEqual([{ id: expect.any(String), name: "look", input: '{"question":"mill"}' }]);
+    expect(first.calls).toEqual([{ id: expect.any(String), name: "look", input: '{"question":"pump"}' }]);
     expect(first.finishReason).toBe("tool-calls");
     const next = [...prompt, ...answerCall(first, "by the river")];
     const second = await ask(model, mode, { prompt: next, tools: [look] });
@@ -118,7 +118,7 @@ test.each(everyWay)(
 test.each(everyWayWith([16, 17, 40]))(
   "$name, $mode: hears exactly $value tokens if that is the limit",
   async ({ name, mode, value: maxOutputTokens }) => {
-    const text = "The mill, built in 1812, stands by the river; 水車は川のほとりに立っています。".repeat(3);
+    const text = "The pump, built in 1812, stands by the river; 装置は川のほとりに立っています。".repeat(3);
     const double = await openDouble({ script: answers([text]) });
     const heard = await ask(realModel(name, double), mode, { maxOutputTokens });
     expect(heard.finishReason).toBe("length");
@@ -131,7 +131,7 @@ test.each(everyWayWith([16, 17, 40]))(
 test.each(everyWay)(
   "$name, $mode: hears a tool call that does not fit, and that it was cut",
   async ({ name, mode }) => {
-    const input = { question: "Where does the mill stand, and who built it, and when?" };
+    const input = { question: "Where does the pump stand, and who built it, and when?" };
     const double = await openDouble({ script: answers([{ toolCalls: [{ name: "look", input }] }]) });
     const heard = await ask(realModel(name, double), mode, { tools: [look], maxOutputTokens: 16 });
     expect(heard).toMatchObject({ finishReason: "length", calls: [{ name: "look" }] });
@@ -213,9 +213,9 @@ test.each(everyWay)("$name, $mode: the script is asked the same on every wire", 
 test("the command script calls in steps, skips tools that are not offered, and repeats every result", async () => {
   const double = await openDouble();
   const model = realModel("anthropic", double);
-  const prompt = user('call look {"question": "mill"}\ncall fly\nthen call look {"question": "river"}');
+  const prompt = user('call look {"question": "pump"}\ncall fly\nthen call look {"question": "river"}');
   const first = await ask(model, "generate", { prompt, tools: [look] });
-  expect(first.calls.map(({ input }) => input)).toEqual(['{"question":"mill"}']);
+  expect(first.calls.map(({ input }) => input)).toEqual(['{"question":"pump"}']);
   const second = [...prompt, ...answerCall(first, "by the river")];
   const next = await ask(model, "generate", { prompt: second, tools: [look] });
   expect(next.calls.map(({ input }) => input)).toEqual(['{"question":"river"}']);
@@ -237,7 +237,7 @@ test("answers come in order, and the last one for ever", async () => {
 test("each model has its own, and one without any does not exist", async () => {
   const double = await openDouble({ script: byModel({ big: answers(["I am big"]), small: echo() }) });
   expect((await ask(realModel("chat", double, "big"), "generate")).text).toBe("I am big");
-  expect((await ask(realModel("chat", double, "small"), "generate")).text).toBe("Where is the mill?");
+  expect((await ask(realModel("chat", double, "small"), "generate")).text).toBe("Where is the pump?");
   expect(await failure(ask(realModel("chat", double, "none"), "generate"))).toMatchObject({
     statusCode: 404,
   });

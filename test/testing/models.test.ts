@@ -17,7 +17,7 @@ const request = (text: string) => ({ messages: [ChatMessage.user(text)], tools: 
 const quiet = { signal: new AbortController().signal };
 
 test("a scripted model answers in order, repeats its last answer, and records its requests", async () => {
-  const model = scriptedModel([say("one"), call("look", { at: "mill" }), say("three")]);
+  const model = scriptedModel([say("one"), call("look", { at: "pump" }), say("three")]);
   const answers = [];
   for (const text of ["a", "b", "c", "d"]) answers.push((await model.generate(request(text), quiet)).message);
   expect(answers.map(ChatMessage.text)).toEqual(["one", "", "three", "three"]);
@@ -30,19 +30,19 @@ test("a scripted model answers in order, repeats its last answer, and records it
 });
 
 test("a recording answers the same questions again", async () => {
-  const real = recordModel(scriptedModel([say("1287"), say("The miller.")], { id: "real" }));
+  const real = recordModel(scriptedModel([say("1987"), say("The vendor.")], { id: "real" }));
   const ask = async (model: typeof real | ReturnType<typeof replayModel>): Promise<unknown> => {
     const lead = agent({ name: "lead", model });
     await using t = testRuntime({ agents: [lead] });
     return (await t.run(lead, "When?")).output;
   };
-  expect(await ask(real)).toBe("1287");
+  expect(await ask(real)).toBe("1987");
   const stored = JSON.parse(JSON.stringify(real.calls));
-  expect(await ask(replayModel(stored, { id: "real" }))).toBe("1287");
+  expect(await ask(replayModel(stored, { id: "real" }))).toBe("1987");
 });
 
 test("a recording is loud about another question, and about one too many", async () => {
-  const real = recordModel(scriptedModel([say("1287")]));
+  const real = recordModel(scriptedModel([say("1987")]));
   await real.generate(request("When?"), quiet);
   const replayed = replayModel(real.calls, { id: "real" });
   await expect(replayed.generate(request("Who?"), quiet)).rejects.toThrow(RecordingDriftError);

@@ -83,7 +83,7 @@ export async function ask(
   mode: Mode,
   options: Partial<LanguageModelV4CallOptions> = {},
 ): Promise<Heard> {
-  const call: LanguageModelV4CallOptions = { prompt: user("Where is the mill?"), ...options };
+  const call: LanguageModelV4CallOptions = { prompt: user("Where is the pump?"), ...options };
   if (mode === "stream") return hear(await parts(model, call));
   const { content, finishReason, usage } = await model.doGenerate(call);
   return {

@@ -7,7 +7,7 @@ import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } fr
 import { historyOf, only, reaches, told } from "./history.ts";
 
 /** Creates an agent that sends the mail it is asked to send, and returns the outcome. */
-function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly clerk: Agent } {
+function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly editor: Agent } {
   const mailed: Json[] = [];
   const mail: Tool = {
     ...effect("mail", async (input) => {
@@ -16,8 +16,8 @@ function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[];
     }),
     risk: "high",
   };
-  const clerk = agentOf(
-    "clerk",
+  const editor = agentOf(
+    "editor",
     async (ctx, inbox) => {
       const results: ToolResult[] = [];
       for await (const { text } of inbox) {
@@ -28,7 +28,7 @@ function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[];
     },
     { tools: [mail], ...rest },
   );
-  return { mailed, clerk };
+  return { mailed, editor };
 }
 
 interface Desk extends ReturnType<typeof createMailAgents> {
@@ -42,7 +42,7 @@ function deciding(
 ): EngineCase {
   const run = async (harness: SuiteHarness): Promise<void> => {
     const made = createMailAgents();
-    const given = { approver: "human", ...options, agents: [made.clerk] } as const;
+    const given = { approver: "human", ...options, agents: [made.editor] } as const;
     await onRuntime(harness, given, (runtime) => body({ ...made, runtime }));
   };
   return { name, run };
@@ -64,12 +64,12 @@ export const isRefused =
 /** Section 7.5 and 7.6: authority to decide about a call, and the effect of a decision. */
 export const approvalCases: readonly EngineCase[] = [
   deciding("7.6 a call waits for approval, and is made with exactly the approved arguments", async (desk) => {
-    const run = await desk.runtime.start(desk.clerk, "ann");
+    const run = await desk.runtime.start(desk.editor, "ann");
     const id = await asked(run);
     const [question] = await run.approvals();
     assert.equal(question?.tool, "mail");
     assert.deepEqual(question?.arguments, { to: "ann" });
-    assert.equal(question?.agentId, "clerk");
+    assert.equal(question?.agentId, "editor");
     assert.deepEqual(desk.mailed, []);
     await run.approve(id, { by: "lead", ...(question && { hash: question.hash }) });
     assert.deepEqual((await run.result()).output, ["sent"]);
@@ -84,30 +84,30 @@ export const approvalCases: readonly EngineCase[] = [
   }),
 
   deciding("7.6 a denied tool is not called, and the model gets the reason", async (desk) => {
-    const run = await desk.runtime.start(desk.clerk, "ann");
+    const run = await desk.runtime.start(desk.editor, "ann");
     await run.deny(await asked(run), { by: "lead", reason: "not today" });
     assert.deepEqual((await run.result()).output, ["not called: lead denied it: not today"]);
     assert.deepEqual(desk.mailed, []);
   }),
 
   deciding("7.6 edited arguments are checked again and executed instead", async (desk) => {
-    const run = await desk.runtime.start(desk.clerk, "ann");
+    const run = await desk.runtime.start(desk.editor, "ann");
     await run.edit(await asked(run), { to: "bob" });
     assert.deepEqual((await run.result()).output, ["sent"]);
     assert.deepEqual(desk.mailed, [{ to: "bob" }]);
   }),
 
   deciding("7.6 an approval is remembered for the tool and the run, if asked to", async (desk) => {
-    const run = await desk.runtime.start(desk.clerk, "ann bob");
+    const run = await desk.runtime.start(desk.editor, "ann bob");
     await run.approve(await asked(run), { remember: true });
     assert.deepEqual((await run.result()).output, ["sent", "sent"]);
-    const other = await desk.runtime.start(desk.clerk, "eve");
+    const other = await desk.runtime.start(desk.editor, "eve");
     await other.deny(await asked(other));
     assert.deepEqual(desk.mailed, [{ to: "ann" }, { to: "bob" }]);
   }),
 
   deciding("7.6 one approval is good for one call", async (desk) => {
-    const run = await desk.runtime.start(desk.clerk, "ann ann");
+    const run = await desk.runtime.start(desk.editor, "ann ann");
     const first = await asked(run);
     await run.approve(first);
     const second = await asked(run, 2);
@@ -120,10 +120,10 @@ export const approvalCases: readonly EngineCase[] = [
   deciding(
     "7.6 a decision on other arguments, on another run or tenant, or after a cancel does not count",
     async (desk) => {
-      const run = await desk.runtime.start(desk.clerk, "ann");
+      const run = await desk.runtime.start(desk.editor, "ann");
       const id = await asked(run);
       await assert.rejects(run.approve(id, { hash: "other" }), isRefused("other-arguments"));
-      const other = await desk.runtime.start(desk.clerk, "eve");
+      const other = await desk.runtime.start(desk.editor, "eve");
       await asked(other);
       const swapped = id.replace(run.treeId, other.treeId).replace(/:\d+$/, ":99");
       await assert.rejects(other.approve(swapped), { code: "not-found" });
@@ -144,7 +144,7 @@ export const approvalCases: readonly EngineCase[] = [
   deciding(
     "7.6 a question without an answer in time is denied",
     async (desk) => {
-      const run = await desk.runtime.start(desk.clerk, "ann");
+      const run = await desk.runtime.start(desk.editor, "ann");
       assert.deepEqual((await run.result()).output, ["not called: no approval in time"]);
       const { approvalId } = await told(run, "approval.requested");
       await assert.rejects(run.approve(approvalId), ApprovalRefusedError);
@@ -155,8 +155,8 @@ export const approvalCases: readonly EngineCase[] = [
 
   deciding(
     "7.6 questions are listed for all trees, and decided from anywhere",
-    async ({ runtime, clerk, mailed }) => {
-      const run = await runtime.start(clerk, "ann", { tenant: "acme" });
+    async ({ runtime, editor, mailed }) => {
+      const run = await runtime.start(editor, "ann", { tenant: "acme" });
       const list = () => runtime.approvals.list({ tenant: "acme", state: "pending" });
       await eventually("it is listed", async () => (await list()).items.length === 1);
       const [question] = (await list()).items;
@@ -190,8 +190,8 @@ function approvers(): readonly EngineCase[] {
   return given.map(([what, approver, output]) =>
     deciding(
       `7.5 an approver that ${what}`,
-      async ({ runtime, clerk }) => {
-        const run = await runtime.start(clerk, "ann");
+      async ({ runtime, editor }) => {
+        const run = await runtime.start(editor, "ann");
         assert.deepEqual((await run.result()).output, [output]);
         assert.equal(only(await historyOf(run), "approval.decided").length, 1);
       },
@@ -201,10 +201,10 @@ function approvers(): readonly EngineCase[] {
 }
 
 /** Spawns an agent that must not send mail to Eve. */
-const root = (clerk: Agent): Agent =>
+const root = (editor: Agent): Agent =>
   agentOf("lead", async (ctx) => {
     const rule = { tool: "mail", verdict: "deny", arguments: [{ path: "to", equals: "eve" }] } as const;
-    const writer = await ctx.spawn(clerk, "eve ann", { permissions: [rule] });
+    const writer = await ctx.spawn(editor, "eve ann", { permissions: [rule] });
     return (await ctx.join(writer)).output;
   });
 
@@ -214,9 +214,9 @@ function narrowing(): readonly EngineCase[] {
     {
       name: "7.5 a child may not do anything its parent forbids, whatever its own policy allows",
       run: async (harness) => {
-        const { clerk, mailed } = createMailAgents({ policy: { permissions: { decide: () => "allow" } } });
-        const lead = root(clerk);
-        await onRuntime(harness, { agents: [lead, clerk] }, async (runtime) => {
+        const { editor, mailed } = createMailAgents({ policy: { permissions: { decide: () => "allow" } } });
+        const lead = root(editor);
+        await onRuntime(harness, { agents: [lead, editor] }, async (runtime) => {
           const run = await runtime.start(lead, "go");
           const [first, second] = Json.as<readonly string[]>((await run.result()).output);
           assert.match(first ?? "", /the policy denies it/);
@@ -230,9 +230,9 @@ function narrowing(): readonly EngineCase[] {
     {
       name: "7.5 without an approver a call that needs approval is refused, with the line that would allow it",
       run: async (harness) => {
-        const { clerk, mailed } = createMailAgents();
-        await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-          const run = await runtime.start(clerk, "ann");
+        const { editor, mailed } = createMailAgents();
+        await onRuntime(harness, { agents: [editor] }, async (runtime) => {
+          const run = await runtime.start(editor, "ann");
           const [text] = Json.as<readonly string[]>((await run.result()).output);
           assert.match(text ?? "", /permissions\(\[\{ tool: "mail", verdict: "allow" \}\]\)/);
           assert.deepEqual(mailed, []);

@@ -51,7 +51,7 @@ const look = tool({
   description: "Looks something up",
   input: anyInput,
   risk: "safe",
-  execute: () => "1287",
+  execute: () => "1987",
 });
 const mail = tool({
   name: "mail",
@@ -61,8 +61,8 @@ const mail = tool({
   execute: () => "sent",
 });
 
-const options = { name: "clerk", model: mirror, tools: [look, mail], permissions: "allow-all" } as const;
-const clerk = agent({ ...options, instructions: "Be brief." });
+const options = { name: "writer", model: mirror, tools: [look, mail], permissions: "allow-all" } as const;
+const writer = agent({ ...options, instructions: "Be brief." });
 
 /** A conversation of a user, with the queries that the cases need. */
 class Talk {
@@ -83,7 +83,7 @@ class Talk {
   }
 
   start(text: string, more: StartOptions = {}): Promise<RunHandle<string>> {
-    return this.runtime.start(clerk, text, { ...this.#start, ...more });
+    return this.runtime.start(writer, text, { ...this.#start, ...more });
   }
 
   /** The answer to one message. */
@@ -113,7 +113,7 @@ class Talk {
 }
 
 const withTalk =
-  (body: (talk: Talk) => Promise<void>, agents = [clerk]): EngineCase["run"] =>
+  (body: (talk: Talk) => Promise<void>, agents = [writer]): EngineCase["run"] =>
   (harness) =>
     onRuntime(harness, { agents, store: memoryStore() }, (runtime) => body(new Talk(runtime)));
 
@@ -215,7 +215,7 @@ export const conversationCases: readonly EngineCase[] = [
   {
     name: "8.1 a run that was given no conversation writes one of its own",
     run: withTalk(async (talk) => {
-      const run = await talk.runtime.start(clerk, "look it up", { user: "ada" });
+      const run = await talk.runtime.start(writer, "look it up", { user: "ada" });
       await run.result();
       const saved = await told(run, "turn.saved");
       const [listed] = (await talk.runtime.runs.tree(run.treeId)).slice(0, 1);
@@ -282,7 +282,7 @@ export const conversationCases: readonly EngineCase[] = [
       const data = new Uint8Array(20_000);
       const input = { text: "read this", files: [{ mediaType: "image/png", name: "map.png", data }] };
       const owner = { session: "talk", user: "ada" };
-      const first = await (await talk.runtime.start(clerk, input, owner)).result();
+      const first = await (await talk.runtime.start(writer, input, owner)).result();
       assert.equal(first.status, "completed");
       await talk.idle();
       const next = await talk.ask("and now?");
@@ -295,10 +295,10 @@ export const conversationCases: readonly EngineCase[] = [
       const child = agent({ ...options, name: "child" });
       const lead = {
         id: AgentId.of("lead"),
-        run: async (ctx: Parameters<typeof clerk.run>[0]) =>
+        run: async (ctx: Parameters<typeof writer.run>[0]) =>
           (await ctx.askOrThrow(child, "hello", { timeoutS: 60 })).text,
       };
-      await onRuntime(harness, { agents: [clerk, child, lead], store: memoryStore() }, async (runtime) => {
+      await onRuntime(harness, { agents: [writer, child, lead], store: memoryStore() }, async (runtime) => {
         const talk = new Talk(runtime);
         await talk.ask("a secret");
         await talk.idle();

@@ -41,8 +41,8 @@ export const copyCases: readonly EngineCase[] = [
         say("two"),
       ]);
       const { tools, mailed } = desk();
-      const clerk = agent({
-        name: "clerk",
+      const writer = agent({
+        name: "writer",
         model,
         tools: [...tools, reviewTool],
         permissions: "allow-all",
@@ -50,8 +50,8 @@ export const copyCases: readonly EngineCase[] = [
         sections: [notes],
         ephemeral: [page],
       });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk, { user: "ada" });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const talk = await runtime.sessions.create(writer, { user: "ada" });
         await talk.invoke("first");
         const run = await talk.start("second");
         assert.equal((await run.result()).output, "two");
@@ -91,8 +91,8 @@ export const copyCases: readonly EngineCase[] = [
         say("five"),
       ]);
       const { tools, read, mailed } = desk();
-      const clerk = agent({
-        name: "clerk",
+      const writer = agent({
+        name: "writer",
         model,
         tools,
         permissions: "allow-all",
@@ -100,8 +100,8 @@ export const copyCases: readonly EngineCase[] = [
         sections: [],
         review: { every: 2, task: "Keep notes.", tools: ["read_web"] },
       });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk, { user: "ada" });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const talk = await runtime.sessions.create(writer, { user: "ada" });
         const answers: unknown[] = [];
         for (const text of ["1", "2", "3", "4", "5"]) answers.push((await talk.invoke(text)).output);
         assert.deepEqual(answers, ["one", "two", "three", "four", "five"]);

@@ -39,14 +39,14 @@ export const embeddingCases: readonly EngineCase[] = [
         call("recall", { query: "almonds?" }),
         say("Better not."),
       ]);
-      const clerk = agent({
-        name: "clerk",
+      const writer = agent({
+        name: "writer",
         model,
         budget: { maxTurns: 3 },
         extensions: [memory({ facts: true, episodes: { recall: 1 }, embedder })],
       });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk, { user: "ada" });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const talk = await runtime.sessions.create(writer, { user: "ada" });
         const first = await talk.start("I eat no peanuts.");
         const { status, costMicros } = await first.result();
         // Two answers of 15 tokens; two facts and the texts of the turn.
@@ -79,20 +79,20 @@ export const embeddingCases: readonly EngineCase[] = [
         call("recall", { query: "allergic" }),
         say("Peanuts."),
       ]);
-      const clerk = agent({
-        name: "clerk",
+      const writer = agent({
+        name: "writer",
         model,
         budget: { maxCostUsd: 1 },
         extensions: [memory({ facts: true, episodes: { recall: 1 }, embedder })],
       });
       const failures: unknown[] = [];
       const options = {
-        agents: [clerk],
+        agents: [writer],
         store: memoryStore(),
         log: (failure: unknown) => failures.push(failure),
       };
       await onRuntime(harness, options, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk, { user: "ada" });
+        const talk = await runtime.sessions.create(writer, { user: "ada" });
         const run = await talk.start("What am I allergic to?");
         const { status, costMicros } = await run.result();
         assert.deepEqual([status, costMicros, embedder.calls], ["completed", 3 * 15, []]);

@@ -26,15 +26,15 @@ async function mailBeside(
 ): Promise<{ readonly result: string; readonly mailed: number }> {
   const { tools, mailed } = desk();
   const model = scriptedModel([call("read_secret", {}), call("mail", {}), say("done")]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools,
     permissions: "allow-all",
     ephemeral: [openPage(rest)],
   });
-  return onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-    const { output } = await (await runtime.start(clerk, "go")).result();
+  return onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+    const { output } = await (await runtime.start(writer, "go")).result();
     assert.equal(output, "done");
     const block = model.requests[2]?.messages.findLast(({ role }) => role === "tool")?.content[0];
     const [result] = block?.type === "tool-result" ? block.content : [];
@@ -51,9 +51,9 @@ export const ephemeralCases: readonly EngineCase[] = [
       const close: EphemeralSource["close"] = ({ scope }) => void closed.push(scope.runId);
       const { tools } = desk();
       const model = scriptedModel([call("read_web", {}), say("one"), say("two")]);
-      const clerk = agent({ name: "clerk", model, tools, ephemeral: [openPage({ close })] });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk);
+      const writer = agent({ name: "writer", model, tools, ephemeral: [openPage({ close })] });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const talk = await runtime.sessions.create(writer);
         const first = await talk.start("first");
         assert.equal((await first.result()).output, "one");
         await talk.waitForIdle();
@@ -88,15 +88,15 @@ export const ephemeralCases: readonly EngineCase[] = [
         { name: "other", getState: () => [ChatMessage.assistant("I said so.")] },
         { name: "closed", getState: () => null },
       ];
-      const clerk = agent({ name: "clerk", model, ephemeral: [...broken, openPage()] });
+      const writer = agent({ name: "writer", model, ephemeral: [...broken, openPage()] });
       const log: string[] = [];
       const options = {
-        agents: [clerk],
+        agents: [writer],
         log: ({ diagnostic }: { readonly diagnostic: { readonly source: string } }) =>
           void log.push(diagnostic.source),
       };
       await onRuntime(harness, options, async (runtime) => {
-        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "done");
+        assert.equal((await (await runtime.start(writer, "go")).result()).output, "done");
       });
       assert.deepEqual(prompts(model), [["go", `Open page: ${canary} 1`]]);
       const reported = broken.slice(0, 4).map(({ name }) => `ephemeral source ${name}`);

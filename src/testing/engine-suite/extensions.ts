@@ -111,9 +111,9 @@ async function turnWith(
 ): Promise<{ readonly prompts: unknown; readonly output: unknown; readonly errors: readonly string[] }> {
   const model = scriptedModel([call("act", {}), say("done")]);
   const tools = [effect("act", async () => "acted")];
-  const clerk = agent({ name: "clerk", model, instructions: "Act.", tools, extensions });
-  return onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-    const run = await runtime.start(clerk, "go");
+  const writer = agent({ name: "writer", model, instructions: "Act.", tools, extensions });
+  return onRuntime(harness, { agents: [writer] }, async (runtime) => {
+    const run = await runtime.start(writer, "go");
     const { output } = await run.result();
     const told = only(await historyOf(run), "extension.error");
     const errors = told.map(({ extension: name, error }) => `${name}: ${error.message}`);
@@ -130,17 +130,17 @@ export const extensionCases: readonly EngineCase[] = [
       const log: string[] = [];
       const act = effect("act", async () => (log.push("act"), "acted"));
       const model = scriptedModel([say("noise"), call("act", {}), say("two")]);
-      const clerk = agent({
-        name: "clerk",
+      const writer = agent({
+        name: "writer",
         model,
         instructions: "Act.",
         tools: [act],
         guardrails: [looking(log)],
         extensions: [noting("second", log)],
       });
-      const options = { agents: [clerk], store: memoryStore(), extensions: [noting("first", log)] };
+      const options = { agents: [writer], store: memoryStore(), extensions: [noting("first", log)] };
       await onRuntime(harness, options, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk, { id: "talk" });
+        const talk = await runtime.sessions.create(writer, { id: "talk" });
         assert.equal((await talk.invoke("one")).output, "noise");
         log.length = 0;
         assert.equal((await talk.invoke("two")).output, "two");
@@ -195,9 +195,9 @@ export const extensionCases: readonly EngineCase[] = [
       const model = scriptedModel([call("act", { n: 1 }), say("done")]);
       const tools = [effect("act", async () => (acted.push("acted"), "acted"))];
       const stern = extension({ name: "stern", on: { toolCall: () => ({ block: "not here" }) } });
-      const clerk = agent({ name: "clerk", model, tools, extensions: [stern] });
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const writer = agent({ name: "writer", model, tools, extensions: [stern] });
+      await onRuntime(harness, { agents: [writer] }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         assert.equal((await run.result()).output, "done");
         const [trip, ...others] = only(await historyOf(run), "guardrail.trip");
         assert.deepEqual([trip?.guardrail, trip?.decision, others], ["extension stern", "block", []]);
@@ -213,9 +213,9 @@ export const extensionCases: readonly EngineCase[] = [
       const [own, other] = ["own", "other"].map((text) => effect("act", async () => text));
       assert.ok(own && other);
       const shadow = extension({ name: "shadow", tools: [other] });
-      const clerk = agent({ name: "clerk", model, tools: [own], extensions: [shadow] });
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const writer = agent({ name: "writer", model, tools: [own], extensions: [shadow] });
+      await onRuntime(harness, { agents: [writer] }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         assert.equal((await run.result()).output, "done");
         const told = only(await historyOf(run), "extension.error");
         assert.deepEqual(

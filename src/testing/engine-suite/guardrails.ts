@@ -26,9 +26,9 @@ export const guardrailCases: readonly EngineCase[] = [
       };
       const model = scriptedModel([call("act", {}), call("act", { n: 1 }), say("done")]);
       const tools = [effect("act", async () => "acted")];
-      const clerk = agent({ name: "clerk", model, tools, guardrails: [watching], continueAfter: 2 });
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "done");
+      const writer = agent({ name: "writer", model, tools, guardrails: [watching], continueAfter: 2 });
+      await onRuntime(harness, { agents: [writer] }, async (runtime) => {
+        assert.equal((await (await runtime.start(writer, "go")).result()).output, "done");
       });
       const expected = ["turn 0", "input 1", "before 2", "after 3", "before 4", "after 5", "output 6"];
       assert.deepEqual(looks, expected);
@@ -45,8 +45,8 @@ export const guardrailCases: readonly EngineCase[] = [
       };
       const acted: string[] = [];
       const tools = [effect("act", async () => acted.push("acted"))];
-      const clerk = agentOf(
-        "clerk",
+      const writer = agentOf(
+        "writer",
         async (ctx) => {
           const { content } = await ctx.tool("act", {});
           if (crashes < 2) {
@@ -57,11 +57,15 @@ export const guardrailCases: readonly EngineCase[] = [
         },
         { tools },
       );
-      await onRuntime(harness, { agents: [clerk], guardrails: [fickle], maxRestarts: 3 }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
-        assert.deepEqual((await run.result()).output, [{ type: "text", text: "not called: not now" }]);
-        assert.equal(only(await historyOf(run), "guardrail.trip").length, 1);
-      });
+      await onRuntime(
+        harness,
+        { agents: [writer], guardrails: [fickle], maxRestarts: 3 },
+        async (runtime) => {
+          const run = await runtime.start(writer, "go");
+          assert.deepEqual((await run.result()).output, [{ type: "text", text: "not called: not now" }]);
+          assert.equal(only(await historyOf(run), "guardrail.trip").length, 1);
+        },
+      );
       assert.deepEqual([looks, acted], [1, []]);
     },
   },
@@ -70,9 +74,11 @@ export const guardrailCases: readonly EngineCase[] = [
     async run(harness) {
       const stern: Guardrail = { name: "stern", beforeCall: () => ({ kind: "halt", reason: "enough" }) };
       const tools = [effect("act", async () => "acted")];
-      const clerk = agentOf("clerk", async (ctx) => Json.of((await ctx.tool("act", {})).content), { tools });
-      await onRuntime(harness, { agents: [clerk], guardrails: [stern] }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const writer = agentOf("writer", async (ctx) => Json.of((await ctx.tool("act", {})).content), {
+        tools,
+      });
+      await onRuntime(harness, { agents: [writer], guardrails: [stern] }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         const { status, stopReason, error } = await run.result();
         assert.deepEqual([status, stopReason, error?.code], ["failed", "guardrail", "guardrail"]);
         const trips = only(await historyOf(run), "guardrail.trip");

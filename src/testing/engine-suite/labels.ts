@@ -66,7 +66,7 @@ export const labelCases: readonly EngineCase[] = [
   meeting(
     "7.5 labels name twenty sources at most",
     (made) => [
-      free("clerk", made, async (ctx) => {
+      free("writer", made, async (ctx) => {
         for (let number = 1; number <= 25; number++)
           await ctx.step(`read.${number}`, () => null, { labels: { untrusted: true } });
         return (ctx.labels.sources ?? []).map(({ name }) => name);

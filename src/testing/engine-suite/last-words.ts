@@ -8,7 +8,7 @@ import { reaches, told } from "./history.ts";
 /** A model that answers with text and calls a tool with it. */
 function talkativeModel(): Model {
   const answer = call("wait", {});
-  const content = [ContentBlock.text("It is the mill."), ...answer.message.content];
+  const content = [ContentBlock.text("It is the pump."), ...answer.message.content];
   return scriptedModel([{ ...answer, message: { role: "assistant", content } }]);
 }
 
@@ -42,8 +42,8 @@ const outputGuardrail: Guardrail = { name: "reader", onOutput: () => ({ kind: "a
 /** The last text of a run that does not reach its answer. */
 export const lastWordsCases: readonly EngineCase[] = [
   ...[
-    { name: "keeps the last text of its model", options: {}, kept: "It is the mill." },
-    { name: "keeps them behind agent middleware", options: { layered: true }, kept: "It is the mill." },
+    { name: "keeps the last text of its model", options: {}, kept: "It is the pump." },
+    { name: "keeps them behind agent middleware", options: { layered: true }, kept: "It is the pump." },
     {
       name: "keeps none that output guardrails did not see",
       options: { guardrails: [outputGuardrail] },
@@ -63,7 +63,7 @@ export const lastWordsCases: readonly EngineCase[] = [
     },
   })),
   ...[
-    { name: "the last text of a paused child", options: {}, shown: "It is the mill." },
+    { name: "the last text of a paused child", options: {}, shown: "It is the pump." },
     {
       name: "no text that output guardrails did not check",
       options: { guardrails: [outputGuardrail] },

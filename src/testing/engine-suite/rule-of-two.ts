@@ -6,7 +6,7 @@ import { historyOf, only } from "./history.ts";
 import { calls, desk, free, meeting, refusal, refused, sent, type Desk } from "./label-desk.ts";
 
 /** Mails before and after it has seen both. */
-const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, name = "clerk"): Agent =>
+const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, name = "editor"): Agent =>
   agentOf(name, async (ctx) => calls(ctx, "mail", "read_web", "read_secret", "mail", "mail"), {
     tools: made.tools,
     policy,
@@ -17,7 +17,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   meeting(
     "7.5 either kind of content alone does not hold a call",
     (made) => [
-      free("clerk", made, async (ctx) => {
+      free("editor", made, async (ctx) => {
         const page = await ctx.spawn(
           free("writer", made, async () => null),
           "web",
@@ -39,7 +39,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   meeting(
     "7.5 both together hold every call by which something leaves, and say why",
     (made) => [
-      free("clerk", made, async (ctx) => [
+      free("editor", made, async (ctx) => [
         await calls(ctx, "read_secret", "read_web", "mail"),
         await calls(ctx, "post"),
         await calls(ctx, "read_secret"),
@@ -60,7 +60,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   meeting(
     "7.5 a run's labels survive continueAs, twice",
     (made) => [
-      free("clerk", made, async (ctx) => {
+      free("editor", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_web");
           return ctx.continueAs(1);
@@ -78,7 +78,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     "7.5 a run's labels survive crashes, and nothing is read again",
     (made) => {
       let crashes = 0;
-      const clerk = free("clerk", made, async (ctx) => {
+      const editor = free("editor", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_web");
           return ctx.continueAs(1);
@@ -90,7 +90,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
         }
         return calls(ctx, "mail");
       });
-      return [clerk];
+      return [editor];
     },
     (output, made) => {
       refused(output, made);
@@ -100,7 +100,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   meeting(
     "7.5 a step states its labels, and so does the caller that starts a tree",
     (made) => [
-      free("clerk", made, async (ctx) => {
+      free("editor", made, async (ctx) => {
         await ctx.step("fetch", () => "a page", { labels: { untrusted: true } });
         await ctx.step("read", () => "a secret", { labels: { private: true } });
         return calls(ctx, "mail");
@@ -112,9 +112,9 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 an untrusted input labels the run from its start, and the result has the labels",
     async run(harness) {
       const made = desk();
-      const clerk = free("clerk", made, async (ctx) => calls(ctx, "read_secret", "mail"));
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-        const run = await runtime.start(clerk, "a stranger's mail", { labels: { untrusted: true } });
+      const editor = free("editor", made, async (ctx) => calls(ctx, "read_secret", "mail"));
+      await onRuntime(harness, { agents: [editor] }, async (runtime) => {
+        const run = await runtime.start(editor, "a stranger's mail", { labels: { untrusted: true } });
         const { output, labels } = await run.result();
         refused(output, made);
         assert.deepEqual(
@@ -124,7 +124,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
             ["tool", "read_secret", false],
           ],
         );
-        const plain = await (await runtime.start(clerk, "go")).result();
+        const plain = await (await runtime.start(editor, "go")).result();
         sent(plain.output, made);
         assert.deepEqual([plain.labels?.untrusted, plain.labels?.private], [false, true]);
       });
@@ -135,13 +135,13 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: `7.5 a ${way} from outside may be untrusted, too`,
     async run(harness) {
       const made = desk();
-      const clerk = free("clerk", made, async (ctx, inbox) => {
+      const editor = free("editor", made, async (ctx, inbox) => {
         await inbox.next();
         await (way === "signal" ? ctx.waitFor("news") : inbox.next({ waitS: 30 }));
         return calls(ctx, "read_secret", "mail");
       });
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      await onRuntime(harness, { agents: [editor] }, async (runtime) => {
+        const run = await runtime.start(editor, "go");
         const labels = { untrusted: true };
         if (way === "signal") await run.signal("news", "from a stranger", { labels });
         else await run.send("from a stranger", { labels });
@@ -153,9 +153,9 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 with a human approver such a call waits for approval; a remembered approval does not cover it",
     async run(harness) {
       const made = desk();
-      const clerk = both(made, {});
-      await onRuntime(harness, { agents: [clerk], approver: "human" }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const editor = both(made, {});
+      await onRuntime(harness, { agents: [editor], approver: "human" }, async (runtime) => {
+        const run = await runtime.start(editor, "go");
         const asked = async (number: number): Promise<string> => {
           await eventually("it asks", async () => (await run.approvals()).length >= number);
           return (await run.approvals())[number - 1]?.id ?? "";
@@ -180,10 +180,10 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     async run(harness) {
       const made = desk();
       const rule = { tool: "mail", verdict: "allow", ruleOfTwo: "exempt" } as const;
-      const clerk = both(made, { permissions: permissions([rule]) });
+      const editor = both(made, { permissions: permissions([rule]) });
       const strict = both(made, undefined, "strict");
-      await onRuntime(harness, { agents: [clerk, strict] }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      await onRuntime(harness, { agents: [editor, strict] }, async (runtime) => {
+        const run = await runtime.start(editor, "go");
         sent((await run.result()).output, { ...made, mailed: made.mailed.slice(0, 1) });
         assert.equal(made.mailed.length, 3);
         const trips = only(await historyOf(run), "guardrail.trip");
@@ -203,9 +203,9 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 a runtime may do without the rule",
     async run(harness) {
       const made = desk();
-      const clerk = both(made);
-      await onRuntime(harness, { agents: [clerk], ruleOfTwo: "off" }, async (runtime) => {
-        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "sent");
+      const editor = both(made);
+      await onRuntime(harness, { agents: [editor], ruleOfTwo: "off" }, async (runtime) => {
+        assert.equal((await (await runtime.start(editor, "go")).result()).output, "sent");
         assert.equal(made.mailed.length, 3);
       });
     },

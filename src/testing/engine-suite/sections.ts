@@ -20,9 +20,9 @@ async function mailWith(
   const { tools, mailed } = desk();
   const model = scriptedModel([call("read_secret", {}), call("mail", {}), say("done")]);
   const section: PromptSection = { name: "notes", place: "memory", read: () => "A note.", ...rest };
-  const clerk = agent({ name: "clerk", model, tools, permissions: "allow-all", sections: [section] });
-  return onRuntime(harness, { agents: [clerk] }, async (runtime) => {
-    const { output, labels } = await (await runtime.start(clerk, "go")).result();
+  const writer = agent({ name: "writer", model, tools, permissions: "allow-all", sections: [section] });
+  return onRuntime(harness, { agents: [writer] }, async (runtime) => {
+    const { output, labels } = await (await runtime.start(writer, "go")).result();
     assert.equal(output, "done");
     const block = model.requests[2]?.messages.findLast(({ role }) => role === "tool")?.content[0];
     const [result] = block?.type === "tool-result" ? block.content : [];
@@ -43,9 +43,9 @@ export const sectionCases: readonly EngineCase[] = [
         { name: "docs", place: "docs", read: () => "Docs." },
         { name: "memory", place: "memory", read: () => "Memory." },
       ];
-      const clerk = agent({ name: "clerk", model, tools, instructions: "Identity.", sections });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const talk = await runtime.sessions.create(clerk);
+      const writer = agent({ name: "writer", model, tools, instructions: "Identity.", sections });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const talk = await runtime.sessions.create(writer);
         assert.equal((await talk.invoke("first")).output, "one");
         assert.equal((await talk.invoke("second")).output, "two");
       });
@@ -65,15 +65,15 @@ export const sectionCases: readonly EngineCase[] = [
         { name: "empty", place: "docs", read: () => null },
       ];
       const good: PromptSection = { name: "good", place: "docs", read: () => "Docs." };
-      const clerk = agent({ name: "clerk", model, instructions: "Identity.", sections: [...broken, good] });
+      const writer = agent({ name: "writer", model, instructions: "Identity.", sections: [...broken, good] });
       const log: string[] = [];
       const options = {
-        agents: [clerk],
+        agents: [writer],
         log: ({ diagnostic }: { readonly diagnostic: { readonly source: string } }) =>
           void log.push(diagnostic.source),
       };
       await onRuntime(harness, options, async (runtime) => {
-        assert.equal((await (await runtime.start(clerk, "go")).result()).output, "done");
+        assert.equal((await (await runtime.start(writer, "go")).result()).output, "done");
       });
       assert.deepEqual(systems(model), ["Identity.\n\nDocs."]);
       assert.deepEqual(log.toSorted(), ["section fails", "section hangs", "section long"]);

@@ -111,14 +111,16 @@ export const supervisionCases: readonly EngineCase[] = [
     name: "1.2 nothing limits depth but headcount",
     async run(harness) {
       const depths = new Set<number>();
-      const digger: Agent = agentOf("digger", async (ctx) => {
+      const researcher: Agent = agentOf("researcher", async (ctx) => {
         const { depth } = ctx.supervision;
         depths.add(depth);
         if (depth === 24) return depth;
-        return (await ctx.join(await ctx.spawn(digger, "deeper"))).output;
+        return (await ctx.join(await ctx.spawn(researcher, "deeper"))).output;
       });
-      await onRuntime(harness, { agents: [digger] }, async (runtime) => {
-        const { output } = await (await runtime.start(digger, "dig", { spawn: { maxAgents: 25 } })).result();
+      await onRuntime(harness, { agents: [researcher] }, async (runtime) => {
+        const { output } = await (
+          await runtime.start(researcher, "dig", { spawn: { maxAgents: 25 } })
+        ).result();
         assert.equal(output, 24);
       });
       assert.equal(depths.size, 25);

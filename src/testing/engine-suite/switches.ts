@@ -113,8 +113,8 @@ export const switchCases: readonly EngineCase[] = [
         sent.push("sent");
         return "sent";
       });
-      const clerk = agentOf(
-        "clerk",
+      const editor = agentOf(
+        "editor",
         async (ctx) => {
           const first = await ctx.tool(name, "hello");
           await ctx.waitFor("enabled");
@@ -123,9 +123,9 @@ export const switchCases: readonly EngineCase[] = [
         },
         { tools: [send] },
       );
-      await onRuntime(harness, { agents: [clerk] }, async (runtime) => {
+      await onRuntime(harness, { agents: [editor] }, async (runtime) => {
         await runtime.switches.disable({ tool: name }, { reason: "spam" });
-        const run = await runtime.start(clerk, "go");
+        const run = await runtime.start(editor, "go");
         await reaches(run, "waiting");
         assert.deepEqual(sent, []);
         await runtime.switches.enable({ tool: name });

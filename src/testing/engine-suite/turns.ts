@@ -46,18 +46,18 @@ const strict: Guardrail = {
   onOutput: ({ text }) =>
     text.includes("secret") ? { kind: "block", reason: "a secret" } : { kind: "allow" },
 };
-const options = { name: "clerk", model: echo, tools: [wait], guardrails: [strict] } as const;
+const options = { name: "writer", model: echo, tools: [wait], guardrails: [strict] } as const;
 
 /** The messages to an agent in one run. */
 interface Talk {
-  readonly clerk: Agent<string>;
+  readonly writer: Agent<string>;
   readonly steering: readonly string[];
   readonly followUps: readonly string[];
 }
 
 /** Runs a turn with further input while its tool works. Returns the run after its end. */
-async function takeTurn(runtime: Runtime, { clerk, steering, followUps }: Talk): Promise<RunHandle<string>> {
-  const run = await runtime.start(clerk, "go", { session: "talk" });
+async function takeTurn(runtime: Runtime, { writer, steering, followUps }: Talk): Promise<RunHandle<string>> {
+  const run = await runtime.start(writer, "go", { session: "talk" });
   for (const text of followUps) await run.followUp(text);
   for (const text of steering) await run.steer(text);
   await run.signal("end of the wait");
@@ -91,9 +91,9 @@ export const turnCases: readonly EngineCase[] = [
       const order = effect("order", () => ToolResult.terminate("Order 7 is placed."));
       const look = effect("look", () => "nothing");
       const model = scriptedModel([call("order", {}, ["look", {}]), call("order", {})]);
-      const clerk = agent({ name: "clerk", model, tools: [order, look] });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const writer = agent({ name: "writer", model, tools: [order, look] });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         const { status, output } = await run.result();
         assert.deepEqual([status, output], ["completed", "Order 7 is placed."]);
         assert.equal(model.requests.length, 2);
@@ -113,9 +113,9 @@ export const turnCases: readonly EngineCase[] = [
         return "read";
       });
       const model = scriptedModel([call("read", {}), say("done")]);
-      const clerk = agent({ name: "clerk", model, tools: [read] });
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const run = await runtime.start(clerk, "go");
+      const writer = agent({ name: "writer", model, tools: [read] });
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const run = await runtime.start(writer, "go");
         for await (const { kind, update } of run.deltas()) {
           assert.equal(kind === "tool-update", update !== undefined);
           if (update) seen.push(update.tool, update.progress);
@@ -128,9 +128,9 @@ export const turnCases: readonly EngineCase[] = [
   {
     name: "8.2 a turn with tools, steering, a repair and a follow-up emits its events in this order",
     async run(harness) {
-      const clerk = agent(options);
-      await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
-        const run = await takeTurn(runtime, { clerk, steering: ["secret"], followUps: ["more"] });
+      const writer = agent(options);
+      await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
+        const run = await takeTurn(runtime, { writer, steering: ["secret"], followUps: ["more"] });
         const types = (await historyOf(run)).map(({ type }) => type);
         assert.deepEqual(
           types.filter((type) => !type.startsWith("budget.")),
@@ -154,10 +154,10 @@ export const turnCases: readonly EngineCase[] = [
     name: "6.8 steering is part of the turn; follow-ups are turns of their own, in order, across fresh executions too",
     async run(harness) {
       for (const continueAfter of [2_000, 3]) {
-        const clerk = agent({ ...options, continueAfter });
-        await onRuntime(harness, { agents: [clerk], store: memoryStore() }, async (runtime) => {
+        const writer = agent({ ...options, continueAfter });
+        await onRuntime(harness, { agents: [writer], store: memoryStore() }, async (runtime) => {
           const said = { steering: ["left", "right"], followUps: ["one", "two", "three"] };
-          const run = await takeTurn(runtime, { clerk, ...said });
+          const run = await takeTurn(runtime, { writer, ...said });
           assert.equal((await run.result()).output, "heard three");
           assert.deepEqual(await pathOf(runtime), [
             "user: go",

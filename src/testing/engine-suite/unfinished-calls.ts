@@ -7,11 +7,11 @@ import { reaches } from "./history.ts";
 /** An agent that orders with a tool that is executed by this function. */
 function buyer(execute: EffectTool<Json>["execute"], rest: Partial<EffectTool<Json>> = {}): Agent {
   const order: EffectTool<Json> = { ...effect("order", async () => null), execute, ...rest };
-  return agentOf("buyer", orderFlour, { tools: [order] });
+  return agentOf("buyer", orderPaper, { tools: [order] });
 }
 
-const orderFlour: Agent["run"] = async (ctx) => {
-  const { content, isError } = await ctx.tool("order", { what: "flour" });
+const orderPaper: Agent["run"] = async (ctx) => {
+  const { content, isError } = await ctx.tool("order", { what: "paper" });
   const [block] = content;
   return [isError, block?.type === "text" ? block.text : null];
 };

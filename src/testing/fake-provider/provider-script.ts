@@ -37,7 +37,7 @@ export function echo(): ProviderScript {
 }
 
 /**
- * A script that follows commands. For each line `call search {"question": "mill"}` of the latest user message with such
+ * A script that follows commands. For each line `call search {"question": "pump"}` of the latest user message with such
  * lines, it calls that tool; lines that begin with `then call` wait for the previous results. Tools that the request
  * does not offer are skipped. When no call is left, it answers with the results, one per line. Without any command, it
  * echoes.

@@ -11,7 +11,7 @@ import {
 import { ann, bob, questionOf, runOf, type StoreCase, storeCase } from "./harness.ts";
 
 const yes: ApprovalDecision = { decision: "edited", by: "lead", at: 9, arguments: { to: "bob" } };
-const no: ApprovalDecision = { decision: "denied", by: "clerk", at: 10 };
+const no: ApprovalDecision = { decision: "denied", by: "writer", at: 10 };
 
 export const approvalCases: readonly StoreCase[] = [
   storeCase("a question is pending until it is decided, and asked once", async ({ store, tenant }) => {
@@ -89,17 +89,17 @@ export const approvalCases: readonly StoreCase[] = [
   ),
 
   storeCase("questions are listed by agent, tool and risk", async ({ store, tenant }) => {
-    const clerk = { agentId: AgentId.of("clerk", "north"), tool: "send", risk: "high" } as const;
-    await store.approvals.request(tenant, questionOf(1, clerk));
-    await store.approvals.request(tenant, questionOf(2, { ...clerk, tool: "sell" }));
-    await store.approvals.request(tenant, questionOf(3, { ...clerk, risk: "critical" }));
-    await store.approvals.request(tenant, questionOf(4, { ...clerk, agentId: AgentId.of("clerk2") }));
+    const writer = { agentId: AgentId.of("writer", "north"), tool: "send", risk: "high" } as const;
+    await store.approvals.request(tenant, questionOf(1, writer));
+    await store.approvals.request(tenant, questionOf(2, { ...writer, tool: "sell" }));
+    await store.approvals.request(tenant, questionOf(3, { ...writer, risk: "critical" }));
+    await store.approvals.request(tenant, questionOf(4, { ...writer, agentId: AgentId.of("writer2") }));
     const times = async (filter: ApprovalFilter): Promise<readonly number[]> =>
       (await store.approvals.list(tenant, filter, { size: 9 })).items.map(({ requestedAt }) => requestedAt);
-    assert.deepEqual(await times({ agentType: "clerk" }), [3, 2, 1]);
+    assert.deepEqual(await times({ agentType: "writer" }), [3, 2, 1]);
     assert.deepEqual(await times({ tool: "send" }), [4, 3, 1]);
     assert.deepEqual(await times({ risk: "high", state: "pending" }), [4, 2, 1]);
-    assert.deepEqual(await times({ agentType: "clerk", tool: "send", risk: "high" }), [1]);
+    assert.deepEqual(await times({ agentType: "writer", tool: "send", risk: "high" }), [1]);
     assert.deepEqual(await times({ tool: "none" }), []);
   }),
 

@@ -22,7 +22,7 @@ export const runCases: readonly StoreCase[] = [
     const whole = runOf({
       runId: RunId.of(tree, 3),
       parentRunId: RunId.root(tree),
-      agentId: AgentId.of("clerk", "north"),
+      agentId: AgentId.of("writer", "north"),
       status: "landed",
       stopReason: "budget.cost",
       endedAt: 2_000,

@@ -62,7 +62,7 @@ const writes: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unk
       userId: null,
       seq: n + 1,
       rolledSeq: 0,
-      rows: [{ ...Spend.none, hour: 1, agentType: "clerk", model: canary, calls: n }],
+      rows: [{ ...Spend.none, hour: 1, agentType: "writer", model: canary, calls: n }],
       calls: [],
     }),
 ];

@@ -29,9 +29,9 @@ const extended = (on: Interceptions, name = "tested") => extension({ name, on })
 /** Runs one turn that calls a tool. Returns the events and the prompts. */
 async function turnOf(on: Interceptions, rest: Partial<AgentOptions> = {}) {
   const model = scriptedModel([call("act", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, tools: [act], extensions: [extended(on)], ...rest });
-  await using kit = testRuntime({ agents: [clerk] });
-  const run = await kit.start(clerk, "go");
+  const writer = agent({ name: "writer", model, tools: [act], extensions: [extended(on)], ...rest });
+  await using kit = testRuntime({ agents: [writer] });
+  const run = await kit.start(writer, "go");
   const result = await run.result();
   return { result, model, events: await kit.events(run), errors: kit.runtime.extensionErrors };
 }
@@ -48,10 +48,10 @@ test("a handler that takes longer than 30 s is passed over, and its signal is ab
     context: () => never,
   });
   const model = scriptedModel([call("act", {}), say("done")]);
-  const clerk = agent({ name: "clerk", model, tools: [act], extensions: [slow] });
-  await using kit = testRuntime({ agents: [clerk], clock, replay: false });
+  const writer = agent({ name: "writer", model, tools: [act], extensions: [slow] });
+  await using kit = testRuntime({ agents: [writer], clock, replay: false });
   const began = clock.now();
-  const run = await kit.start(clerk, "go");
+  const run = await kit.start(writer, "go");
   const { output } = await passing(clock, run.result());
   expect(output).toBe("done");
   const elapsedS = (clock.now() - began) / 1_000;
@@ -110,15 +110,15 @@ test("the system prompt that an extension has replaced is kept for the turn, and
   let count = 0;
   const on: Interceptions = { beforeAgentStart: (prompt) => `${prompt} Turn ${(count += 1)}.` };
   const model = scriptedModel([call("act", {}), say("one"), say("two")]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools: [act],
     instructions: "Act.",
     extensions: [extended(on)],
   });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const talk = await runtime.sessions.create(clerk);
+  await using runtime = createRuntime({ agents: [writer] });
+  const talk = await runtime.sessions.create(writer);
   await talk.invoke("first");
   await talk.invoke("second");
   const prompts = model.requests.map(({ messages: [first] }) => first && ChatMessage.text(first));
@@ -148,15 +148,15 @@ test("the context has the run's model, session, usage and prompt, and refuses to
     seen.push(context.getContextUsage().tokens > 0, new Set(refused), await context.session.leaf());
   };
   const model = scriptedModel([call("act", {}), say("done")]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     tools: [act],
     instructions: "Act.",
     extensions: [extended({ toolResult })],
   });
-  await using runtime = createRuntime({ agents: [clerk], workingDirectory: "/srv/work" });
-  await (await runtime.sessions.create(clerk, { id: "talk" })).invoke("go");
+  await using runtime = createRuntime({ agents: [writer], workingDirectory: "/srv/work" });
+  await (await runtime.sessions.create(writer, { id: "talk" })).invoke("go");
   expect(runtime.extensionErrors).toEqual([]);
   const shown = ["/srv/work", model.id, [model.id], "talk", false, false, "Act.", true];
   expect(seen).toEqual([...shown, new Set(["session-busy"]), null]);
@@ -174,9 +174,9 @@ test("a handler of an event may move the session once the turn is over", async (
     },
   };
   const model = scriptedModel([say("done")]);
-  const clerk = agent({ name: "clerk", model, extensions: [extended(on)] });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const talk = await runtime.sessions.create(clerk, { id: "talk", user: "ada" });
+  const writer = agent({ name: "writer", model, extensions: [extended(on)] });
+  await using runtime = createRuntime({ agents: [writer] });
+  const talk = await runtime.sessions.create(writer, { id: "talk", user: "ada" });
   await talk.invoke("go");
   const [copy = "", other = "", moved] = await made.promise;
   expect(moved).toBe(other);
@@ -197,9 +197,9 @@ test("a handler may cancel its run", async () => {
 test("an extension cancels a compaction, and nothing changes", async () => {
   const on: Interceptions = { sessionBeforeCompact: () => ({ cancel: true }) };
   const model = scriptedModel([say("one"), say("two"), say("SUMMARY")]);
-  const clerk = agent({ name: "clerk", model, extensions: [extended(on)] });
-  await using runtime = createRuntime({ agents: [clerk] });
-  const talk = await runtime.sessions.create(clerk);
+  const writer = agent({ name: "writer", model, extensions: [extended(on)] });
+  await using runtime = createRuntime({ agents: [writer] });
+  const talk = await runtime.sessions.create(writer);
   await talk.invoke("first");
   await talk.invoke("second");
   expect(await talk.runCompaction()).toBeNull();
@@ -223,15 +223,15 @@ test("middleware, hooks and extensions of the runtime come before the agent's ow
       on: { context: () => void log.push(`context ${name}`) },
     });
   const model = scriptedModel([say("done")]);
-  const clerk = agent({
-    name: "clerk",
+  const writer = agent({
+    name: "writer",
     model,
     middleware: { chat: [layer("agent")] },
     extensions: [bundle("own")],
   });
-  const own: Agent = { ...clerk, budget: { maxTokens: 100_000 } };
+  const own: Agent = { ...writer, budget: { maxTokens: 100_000 } };
   await using runtime = createRuntime({
-    agents: [clerk],
+    agents: [writer],
     middleware: { chat: [layer("runtime")] },
     hooks,
     extensions: [bundle("shared")],

@@ -17,9 +17,9 @@ function reloading(loaded: (isLate: boolean) => LoadedParts) {
     return "acted";
   });
   const model = scriptedModel([call("act", {}), say("one"), say("two")]);
-  const clerk = agent({ name: "clerk", model, tools: [act], extensions: [lazy] });
-  const kit = testRuntime({ agents: [clerk] });
-  return { kit, clerk, model };
+  const writer = agent({ name: "writer", model, tools: [act], extensions: [lazy] });
+  const kit = testRuntime({ agents: [writer] });
+  return { kit, writer, model };
 }
 
 /** An extension that notes each prompt. */
@@ -29,20 +29,20 @@ const noting = (name: string, log: string[], rest: Partial<Extension> = {}): Ext
 test("a run calls the extensions of its launch, also when it is replayed after a reload", async () => {
   const log: string[] = [];
   const [early, late] = [noting("early", log), noting("late", log)];
-  const { kit, clerk } = reloading((isLate) => ({ extensions: isLate ? [early, late] : [early] }));
+  const { kit, writer } = reloading((isLate) => ({ extensions: isLate ? [early, late] : [early] }));
   await using _ = kit;
-  expect((await kit.run(clerk, "go")).output).toBe("one");
+  expect((await kit.run(writer, "go")).output).toBe("one");
   expect(log).toEqual(["early", "early"]);
-  expect((await kit.run(clerk, "again")).output).toBe("two");
+  expect((await kit.run(writer, "again")).output).toBe("two");
   expect(log).toEqual(["early", "early", "early", "late"]);
 });
 
 test("a reload leaves the tools of a live run unchanged, and the next run has the new tools", async () => {
   const added = extension({ name: "added", tools: [toolFor("look", () => "seen")] });
-  const { kit, clerk, model } = reloading((isLate) => (isLate ? { extensions: [added] } : {}));
+  const { kit, writer, model } = reloading((isLate) => (isLate ? { extensions: [added] } : {}));
   await using _ = kit;
-  expect((await kit.run(clerk, "go")).output).toBe("one");
-  expect((await kit.run(clerk, "again")).output).toBe("two");
+  expect((await kit.run(writer, "go")).output).toBe("one");
+  expect((await kit.run(writer, "again")).output).toBe("two");
   expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
     ["act"],
     ["act"],
@@ -59,8 +59,8 @@ test("a failed load is reported to the caller of start, and the next start tries
       return {};
     },
   });
-  const clerk = agent({ name: "clerk", model: scriptedModel([say("done")]), extensions: [lazy] });
-  await using kit = testRuntime({ agents: [clerk] });
-  await expect(kit.run(clerk, "go")).rejects.toThrow("the disk is away");
-  expect((await kit.run(clerk, "go")).output).toBe("done");
+  const writer = agent({ name: "writer", model: scriptedModel([say("done")]), extensions: [lazy] });
+  await using kit = testRuntime({ agents: [writer] });
+  await expect(kit.run(writer, "go")).rejects.toThrow("the disk is away");
+  expect((await kit.run(writer, "go")).output).toBe("done");
 });

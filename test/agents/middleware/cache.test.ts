@@ -166,8 +166,8 @@ test.each([
 ] as const)("results of a tool of risk %s: called %i times", async (risk: Risk, times) => {
   const seen: string[] = [];
   const model = scriptedModel([
-    call("look", { question: "mill" }),
-    call("look", { question: "mill" }),
+    call("look", { question: "pump" }),
+    call("look", { question: "pump" }),
     say("done"),
   ]);
   const tools = [look(seen, undefined, { risk })];
@@ -181,7 +181,7 @@ test.each([
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "go")).toMatchObject({ output: "done" });
   expect(seen).toHaveLength(times);
-  expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain("found mill");
+  expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain("found pump");
 });
 
 test("a failed tool result is not kept", async () => {

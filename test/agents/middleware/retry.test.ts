@@ -184,7 +184,7 @@ test("a slow attempt is aborted after its time, and made again", async () => {
 test("a slow tool is abandoned at its timeout, and the model gets the error", async () => {
   const clock = manualClock();
   const seen: string[] = [];
-  const model = scriptedModel([call("look", { question: "mill" }), say("done")]);
+  const model = scriptedModel([call("look", { question: "pump" }), say("done")]);
   const tools = [look(seen, () => new Promise(() => undefined))];
   const worker = agent({ name: "worker", model, tools, middleware: { function: [timeout({ seconds: 5 })] } });
   await using t = testRuntime({ agents: [worker], clock });
@@ -207,7 +207,7 @@ test.each([
       if (seen.length < 3) throw new RetryableError({ message: "not now" });
       return "found it";
     };
-    const model = scriptedModel([call("look", { question: "mill" }), say("done")]);
+    const model = scriptedModel([call("look", { question: "pump" }), say("done")]);
     const tools = [look(seen, act, { risk, idempotent })];
     const middleware = { function: [retry({ baseMs: 1 })] };
     const worker = agent({ name: "worker", model, tools, permissions: "allow-all", middleware });

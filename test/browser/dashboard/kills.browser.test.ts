@@ -73,7 +73,7 @@ async function topUps(page: Page): Promise<readonly number[]> {
   const times: number[] = [];
   for (let n = 1; n <= tries; n += 1) {
     await page.keyboard.press("t");
-    await page.getByRole("dialog", { name: "Top up clerk" }).waitFor();
+    await page.getByRole("dialog", { name: "Top up writer" }).waitFor();
     const began = performance.now();
     await page.keyboard.press("Enter");
     await page.getByText(`free of $${(5 + n * 0.2).toFixed(2)}`).waitFor();
@@ -108,7 +108,7 @@ test.each<StoreKind>(storeKinds)(
       expect(faults.filter((fault) => !fault.includes("ERR_CONNECTION"))).toEqual([]);
     }
     // A tree that waits for approval, so that it lives.
-    expect(await site.begin({ ...start, agent: "clerk", id: "after" })).toBe(202);
+    expect(await site.begin({ ...start, agent: "writer", id: "after" })).toBe(202);
     const { page } = await visit(site, "/runs/after", { context });
     await page.getByRole("treegrid").waitFor();
     // The machine may be busy with something else, so one slow answer says nothing.

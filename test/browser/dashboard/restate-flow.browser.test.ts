@@ -14,7 +14,7 @@ test.each(storeKinds)(
     const site = await RestateSite.open(kind);
     sites.push(site);
     const budget = { maxCostUsd: 0.06, onLimit: "wait" };
-    const tree = { agent: "clerk", input: "Send the report", id: "report", name: "Weekly report", budget };
+    const tree = { agent: "writer", input: "Send the report", id: "report", name: "Weekly report", budget };
     expect(await site.begin(tree)).toBe(202);
     const { page, faults } = await visit(site, "/runs");
     page.setDefaultTimeout(60_000);
@@ -30,7 +30,7 @@ test.each(storeKinds)(
       .first()
       .waitFor();
     await keyboard.press("s");
-    await page.getByRole("dialog", { name: "Steer clerk" }).getByRole("textbox").fill("Be brief");
+    await page.getByRole("dialog", { name: "Steer writer" }).getByRole("textbox").fill("Be brief");
     await page.getByRole("button", { name: "Steer", exact: true }).last().click();
     await page.getByText("Steered: read before the next model call").waitFor();
     await site.kill("worker");
@@ -47,12 +47,12 @@ test.each(storeKinds)(
       })
       .toBe(true);
     await page
-      .getByRole("row", { name: /clerk/ })
+      .getByRole("row", { name: /writer/ })
       .getByText(/waiting for budget/)
       .waitFor();
     await keepPicture(page, `restate-cap-${kind.toLowerCase()}`);
     await keyboard.press("t");
-    await page.getByRole("dialog", { name: "Top up clerk" }).waitFor();
+    await page.getByRole("dialog", { name: "Top up writer" }).waitFor();
     await keyboard.press("Enter");
     await page.locator(".head").getByText("completed").waitFor();
     await expect.poll(() => page.locator(".keys .right").textContent()).toMatch(/^event [\d,]+ · over$/);

@@ -13,7 +13,7 @@ const hostile = [
   "![pixel](https://px.example/?d=secret)",
   "[open](javascript:alert(3)) <https://px.example/auto> https://px.example/bare",
   "{{constructor.constructor('alert(4)')()}}",
-  "o.mill\u0435r@example.com",
+  "o.pump\u0435r@example.com",
   "left\u202Eright \u200Bhidden",
   '__proto__ {"__proto__":{"polluted":true}}',
   "<svg><a xlink:href='javascript:alert(5)'>x</a></svg>",

@@ -78,14 +78,14 @@ async function strand(stage: Stage, runtime: Runtime): Promise<readonly Tree[]> 
 }
 
 async function start(runtime: Runtime, group: string): Promise<readonly Tree[]> {
-  const { keeper } = agents;
-  if (!keeper) throw new TypeError("no agent keeper");
+  const { joiner } = agents;
+  if (!joiner) throw new TypeError("no agent joiner");
   const numbers = Array.from({ length: treesOfEach }, (_, number) => number);
   return inLanes(numbers, 4, async (number): Promise<Tree> => {
     const session = `${group}-${number}`;
     const hasDeadline = number % 2 === 1;
     const startedAt = performance.now();
-    const run = await runtime.start(keeper, "wait", {
+    const run = await runtime.start(joiner, "wait", {
       id: session,
       session,
       spawn: { maxAgents: 2 },

@@ -120,7 +120,7 @@ export const bugs: readonly PlantedBug[] = [
     what: "what happened is written down under one tenant",
     file: "tree/addresses.ts",
     was: "partition: Partition.of(hasNoTenant ? undefined : tenant),",
-    is: 'partition: Partition.of("mill"),',
+    is: 'partition: Partition.of("acme"),',
   },
   {
     predicate: "I16",

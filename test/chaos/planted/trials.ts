@@ -49,7 +49,7 @@ export const trials: Readonly<Record<string, Trial>> = {
     calmMs: 1_000,
     shape: "solo",
     trees: 2,
-    with: { ...untouched, tenant: "farm" },
+    with: { ...untouched, tenant: "globex" },
   },
   I16: {
     ...calm,
@@ -64,7 +64,7 @@ export const trials: Readonly<Record<string, Trial>> = {
     lanes: 1,
     shape: "solo",
     trees: 4,
-    with: { ...untouched, tenant: "farm", session: "talk-planted" },
+    with: { ...untouched, tenant: "globex", session: "talk-planted" },
     hasStrangers: true,
   },
   I18: { ...calm, shape: "solo", trees: 2, with: untouched },

@@ -1,5 +1,5 @@
 import { agent, AgentId, type Agent, type Model } from "reeve";
-import { foreman, keeper, ownAgents, type OwnAgent } from "./own-agents.ts";
+import { preempter, joiner, ownAgents, type OwnAgent } from "./own-agents.ts";
 import { toolsFor } from "./tools.ts";
 
 /** Dependencies of the agents. Processes that only start trees need none. */
@@ -16,10 +16,10 @@ export function agentsOf({ model, sink }: AgentParts): Readonly<Record<string, A
   const tools = toolsFor(sink);
   const built = (name: string, rest: { team?: readonly Agent[]; continueAfter?: number } = {}): Agent =>
     agent({ name, model: model(name), tools, retry, ...rest });
-  const clerk = built("clerk");
-  const manager = built("manager", { team: [clerk] });
-  const chief = built("chief", { team: [manager, clerk] });
-  const wanderer = built("wanderer", { continueAfter: 2 });
+  const writer = built("writer");
+  const editor = built("editor", { team: [writer] });
+  const lead = built("lead", { team: [editor, writer] });
+  const continuer = built("continuer", { continueAfter: 2 });
   const own = (name: string, run: OwnAgent): Agent => ({
     id: AgentId.of(name),
     model: model(name),
@@ -29,7 +29,7 @@ export function agentsOf({ model, sink }: AgentParts): Readonly<Record<string, A
   });
   const owns = Object.entries(ownAgents(sink)).map(([name, run]) => [name, own(name, run)] as const);
   const plain = Object.fromEntries(owns);
-  const foremanAgent = own("foreman", foreman(plain));
-  const keeperAgent = own("keeper", keeper(plain));
-  return { clerk, manager, chief, wanderer, ...plain, foreman: foremanAgent, keeper: keeperAgent };
+  const preempterAgent = own("preempter", preempter(plain));
+  const joinerAgent = own("joiner", joiner(plain));
+  return { writer, editor, lead, continuer, ...plain, preempter: preempterAgent, joiner: joinerAgent };
 }

@@ -66,7 +66,7 @@ const idle: OwnAgent = async (ctx) => {
 };
 
 /** Waits for a child that waits. */
-export const keeper =
+export const joiner =
   ({ idle: child }: Readonly<Record<string, Agent>>): OwnAgent =>
   async (ctx, task) => {
     if (!child) throw new NotFoundError({ what: "agent", id: "idle" });
@@ -74,7 +74,7 @@ export const keeper =
   };
 
 /** Fills all slots with low-priority children, then spawns an urgent one, so that one child must yield. */
-export const foreman =
+export const preempter =
   ({ patient: writer, urgent }: Readonly<Record<string, Agent>>): OwnAgent =>
   async (ctx, task) => {
     if (!writer || !urgent) throw new NotFoundError({ what: "agent", id: "patient or urgent" });

@@ -79,7 +79,7 @@ export function plan(seed: string, number: number, shape: Shape): TreePlan {
   const draft = drafts[shape](dice, `${secret} ${id}`, id);
   const isCancelled = shape !== "approval" && dice.fraction() < 0.15;
   const cancel: OutsideAct = { afterMs: dice.integer(50, 1_500), act: { kind: "cancel" } };
-  const tenant = dice.fraction() < 0.5 ? "mill" : "farm";
+  const tenant = dice.fraction() < 0.5 ? "acme" : "globex";
   const budget = budgetOf(dice, draft.needs);
   const session = sessionFor(dice, shape);
   return {
@@ -133,20 +133,20 @@ const drafts: Readonly<Record<Shape, (dice: Chance, words: string, id: string) =
       { length: dice.integer(1, 3) },
       (_, n) => (n > 0 && dice.fraction() < 0.5 ? "then " : "") + call(dice, id, String(n)),
     );
-    return { agent: "clerk", task: [words, ...calls].join("\n"), acts: [], maxAgents: 3, needs: 4_000 };
+    return { agent: "writer", task: [words, ...calls].join("\n"), acts: [], maxAgents: 3, needs: 4_000 };
   },
   team: (dice, words, id) => {
     const asks = Array.from({ length: dice.integer(3, 5) }, (_, n) =>
-      ask("clerk", `${words}\n${call(dice, id, `c${n}`)}`),
+      ask("writer", `${words}\n${call(dice, id, `c${n}`)}`),
     );
     const task = [words, ...asks].join("\n");
-    return { agent: "manager", task, acts: [], maxAgents: dice.integer(2, 3), needs: 14_000 };
+    return { agent: "editor", task, acts: [], maxAgents: dice.integer(2, 3), needs: 14_000 };
   },
   levels: (dice, words, id) => {
     const inner = (n: number): string =>
-      [words, ask("clerk", `${words}\n${call(dice, id, `l${n}`)}`), call(dice, id, `m${n}`)].join("\n");
-    const task = [words, ask("manager", inner(0)), ask("manager", inner(1))].join("\n");
-    return { agent: "chief", task, acts: [], maxAgents: dice.integer(3, 4), needs: 16_000 };
+      [words, ask("writer", `${words}\n${call(dice, id, `l${n}`)}`), call(dice, id, `m${n}`)].join("\n");
+    const task = [words, ask("editor", inner(0)), ask("editor", inner(1))].join("\n");
+    return { agent: "lead", task, acts: [], maxAgents: dice.integer(3, 4), needs: 16_000 };
   },
   parallel: (_, __, id) => ({ agent: "parallel", task: id, acts: [], maxAgents: 2, needs: 900 }),
   approval: (dice, words, id) => {
@@ -162,10 +162,10 @@ const drafts: Readonly<Record<Shape, (dice: Chance, words: string, id: string) =
   continue: (_, words) => ({ agent: "continuing", task: words, acts: [], maxAgents: 2, needs: 1_400 }),
   wander: (dice, words, id) => {
     const calls = [0, 1, 2].map((n) => (n > 0 ? "then " : "") + call(dice, id, String(n)));
-    return { agent: "wanderer", task: [words, ...calls].join("\n"), acts: [], maxAgents: 2, needs: 6_000 };
+    return { agent: "continuer", task: [words, ...calls].join("\n"), acts: [], maxAgents: 2, needs: 6_000 };
   },
   preempt: (dice, words) => {
-    return { agent: "foreman", task: words, acts: [], maxAgents: dice.integer(3, 4), needs: 4_000 };
+    return { agent: "preempter", task: words, acts: [], maxAgents: dice.integer(3, 4), needs: 4_000 };
   },
   steer: (dice, words, id) => {
     const more = (kind: "steer" | "followUp"): OutsideAct => ({
@@ -173,7 +173,7 @@ const drafts: Readonly<Record<Shape, (dice: Chance, words: string, id: string) =
       act: { kind, text: `${words}\n${call(dice, id, kind)}` },
     });
     const task = `${words}\n${call(dice, id, "0")}`;
-    return { agent: "clerk", task, acts: [more("steer"), more("followUp")], maxAgents: 2, needs: 6_000 };
+    return { agent: "writer", task, acts: [more("steer"), more("followUp")], maxAgents: 2, needs: 6_000 };
   },
 };
 

@@ -14,7 +14,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const send = (risk: EffectTool["risk"]): EffectTool<Json> => ({
   name: "send",
-  description: "sends a letter",
+  description: "sends an e-mail",
   risk,
   input: { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value: Json.of(value) }) } },
   execute: async () => "sent",

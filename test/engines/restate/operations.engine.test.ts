@@ -112,7 +112,7 @@ test("a failure is logged with its run and its stack, and without its message", 
   const { tree, execution, result } = await launch(engine, async () => {
     attempt += 1;
     if (attempt === 1) throw new RangeError("the prompt: my card is 1234");
-    if (attempt === 2) throw new IncompatibleVersionError({ agent: "clerk", wanted: "1", present: "2" });
+    if (attempt === 2) throw new IncompatibleVersionError({ agent: "writer", wanted: "1", present: "2" });
     return "done";
   });
   expect(await result).toBe("done");
@@ -124,7 +124,7 @@ test("a failure is logged with its run and its stack, and without its message", 
       ...where,
       error: {
         code: "incompatible-version",
-        message: "agent clerk is at version 2 here; the run began with 1",
+        message: "agent writer is at version 2 here; the run began with 1",
       },
     },
   ]);

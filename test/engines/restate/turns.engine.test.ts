@@ -7,7 +7,7 @@ import { restate, restateServer, type RestateServer } from "reeve/engines/restat
 import { sqliteStore } from "reeve/stores/sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
-import { clerk } from "./fixtures/turn-agent.ts";
+import { writer } from "./fixtures/turn-agent.ts";
 import { eventually, killWorkers, startWorker } from "./worker-process.ts";
 
 let server: RestateServer;
@@ -35,7 +35,7 @@ async function openCrew(file: string) {
   const { ingress, admin } = server;
   const store = await sqliteStore({ path });
   const runtime = createRuntime({
-    agents: [clerk],
+    agents: [writer],
     engine: restate({ ingress, admin, log: () => undefined }),
     store,
   });
@@ -59,7 +59,7 @@ test("8.1 a worker killed at any write of a turn loses nothing, doubles nothing,
   for (const [n, when] of kills) {
     const before = await mainPath();
     const dying = await worker(String(n), when);
-    const run = await runtime.start(clerk, `killed ${when} write ${n}`, { session: id });
+    const run = await runtime.start(writer, `killed ${when} write ${n}`, { session: id });
     await dying.exit;
     const left = await mainPath();
     expect([before.length, before.length + 4], `${n} ${when}`).toContain(left.length);
@@ -87,7 +87,7 @@ const killsOfCompaction = [
 test("8.5 a conversation is compacted once although its worker is killed, and its user is notified", async () => {
   await using crew = await openCrew("compactions.sqlite");
   const { runtime, worker } = crew;
-  const talk = await runtime.sessions.create(clerk, { id: "summed" });
+  const talk = await runtime.sessions.create(writer, { id: "summed" });
   const session = new Session(runtime.store.sessions, Partition.of(undefined), {
     id: SessionId.of("summed"),
     userId: null,

@@ -43,9 +43,9 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 test("a run finishes on the build it began on, while new ones start on the new one", async () => {
   await work(old, "1");
-  const before = await startWaiting("clerk");
+  const before = await startWaiting("editor");
   await work(young, "1");
-  const after = await startWaiting("clerk");
+  const after = await startWaiting("editor");
   await Promise.all([before.signal("go"), after.signal("go")]);
   expect((await before.result()).output).toEqual(["answer 1", expect.any(String), old.name]);
   expect((await after.result()).output).toEqual(["answer 2", expect.any(String), young.name]);
@@ -81,13 +81,13 @@ test("an older build on its own port is reported, and takes new runs when it is 
 
 test("a run waits for its build while another has its port", async () => {
   const first = await work(old, "1");
-  const run = await startWaiting("clerk");
+  const run = await startWaiting("editor");
   await kill(first);
   const other = await work({ ...young, port: old.port }, "2");
   await run.signal("go");
   await eventually(() => other.said().includes(`runs of build ${old.name} wait`));
   await stuck(run, "unserved");
-  const own = await startWaiting("clerk", "2");
+  const own = await startWaiting("editor", "2");
   await own.signal("go");
   expect((await own.result()).output).toEqual(["answer 2", "answer 3", young.name]);
   await kill(other);
@@ -97,7 +97,7 @@ test("a run waits for its build while another has its port", async () => {
 
 test("a run with a missing build waits, and moves to a compatible one without repeating a step", async () => {
   const gone = await work(old, "1");
-  const run = await startWaiting("clerk");
+  const run = await startWaiting("editor");
   expect(await run.blocker()).toBeNull();
   await kill(gone);
   await work(young, "1");
@@ -140,7 +140,7 @@ test("runs move away from a worker that still serves, each when its step has end
     },
   });
   await work(old, "1");
-  const run = await start("clerk");
+  const run = await start("editor");
   await eventually(() => asked === 1);
   await work(young, "1");
   const early = await engine.moveRuns({ from: old.name, waitMs: 100 });
@@ -157,17 +157,17 @@ test("runs move away from a worker that still serves, each when its step has end
 
 test("an incompatible build refuses a run that is moved there; it waits, and finishes with its own", async () => {
   const gone = await work(old, "1");
-  const run = await startWaiting("clerk");
+  const run = await startWaiting("editor");
   await kill(gone);
   const other = await work(young, "2");
-  const own = await startWaiting("clerk", "2");
+  const own = await startWaiting("editor", "2");
   expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
   await run.signal("go");
   await refused(other);
   expect(await run.status()).toBe("waiting");
   expect(await stuck(run, "version")).toMatchObject({
     build: young.name,
-    words: "agent clerk is at version 2 here; the run began with 1",
+    words: "agent editor is at version 2 here; the run began with 1",
   });
   await work(old, "1");
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
@@ -241,7 +241,7 @@ async function startWaiting(name: string, version = "1"): Promise<RunHandle> {
 
 /** The build on which a run ends that is started now. */
 async function endOfNewRun(version = "1"): Promise<unknown> {
-  const run = await startWaiting("clerk", version);
+  const run = await startWaiting("editor", version);
   await run.signal("go");
   const { output } = await run.result();
   return Array.isArray(output) ? output.at(-1) : output;

@@ -280,9 +280,9 @@ test("with a system message of 4,000 tokens a conversation reserves at most 1.2 
         ? { calls: [["look", { n: messages.length }]], output: 16 }
         : { text: "a rather long answer, ".repeat(20), output: 16 },
   });
-  const clerk = agent({ name: "clerk", model, tools: [look], instructions: "Be brief. ".repeat(1_600) });
-  await using runtime = createRuntime({ agents: [clerk], store: memoryStore() });
-  const talk = await runtime.sessions.create(clerk, { user: "ada" });
+  const writer = agent({ name: "writer", model, tools: [look], instructions: "Be brief. ".repeat(1_600) });
+  await using runtime = createRuntime({ agents: [writer], store: memoryStore() });
+  const talk = await runtime.sessions.create(writer, { user: "ada" });
   const shares: number[] = [];
   for (let turn = 1; turn <= 10; turn += 1) {
     const before = meter.calls.length;

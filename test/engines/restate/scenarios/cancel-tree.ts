@@ -24,8 +24,8 @@ export interface CancelledTree {
  */
 export async function cancelTree(server: RestateServer): Promise<CancelledTree> {
   await using office = await Office.open();
-  const { lead, manager, clerk } = staffOf();
-  await using runtime = createRuntime({ agents: [lead, manager, clerk], engine: restate(server) });
+  const { lead, manager, writer } = staffOf();
+  await using runtime = createRuntime({ agents: [lead, manager, writer], engine: restate(server) });
   const startWorker = async (): Promise<WorkerProcess> =>
     WorkerProcess.start(server, { port: await freePort(), office: office.url });
   await using first = await startWorker();
@@ -36,7 +36,7 @@ export async function cancelTree(server: RestateServer): Promise<CancelledTree> 
   const working = [
     ...(await office.count("lead at work", 1)),
     ...(await office.count("manager at work", 3)),
-    ...(await office.count("clerk", 9)),
+    ...(await office.count("writer", 9)),
   ];
   const began = performance.now();
   const lost = measureLostTime();

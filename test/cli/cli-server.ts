@@ -6,12 +6,12 @@ import { z } from "zod";
 import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
-const sell = tool({
-  name: "sell",
-  description: "Sell a field",
-  input: z.object({ field: z.string() }),
+const publish = tool({
+  name: "publish",
+  description: "Publish a report",
+  input: z.object({ report: z.string() }),
   risk: "high",
-  execute: async ({ field }) => `sold ${field}`,
+  execute: async ({ report }) => `published ${report}`,
 });
 
 export const price = { input: 3_000_000, output: 15_000_000 };
@@ -21,15 +21,15 @@ export const priced = (model: Model): Model => ({ ...model, price });
 const staff = () =>
   [
     agent({
-      name: "manager",
-      model: priced(scriptedModel([call("sell", { field: "north" }), say("sold it")])),
-      tools: [sell],
+      name: "lead",
+      model: priced(scriptedModel([call("publish", { report: "heat pumps" }), say("published it")])),
+      tools: [publish],
     }),
-    agent({ name: "clerk", model: priced(scriptedModel([say("done")])) }),
+    agent({ name: "writer", model: priced(scriptedModel([say("done")])) }),
   ] as const satisfies readonly Agent[];
 
 /** A server on a port of this machine, and the command line before it. */
-export class Town implements AsyncDisposable {
+export class CliServer implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly url: string;
   readonly #close: () => Promise<void>;
@@ -43,10 +43,13 @@ export class Town implements AsyncDisposable {
   static async open({
     agents = staff(),
     ...options
-  }: { readonly auth?: ReturnType<typeof apiKeys>; readonly agents?: readonly Agent[] } = {}): Promise<Town> {
+  }: {
+    readonly auth?: ReturnType<typeof apiKeys>;
+    readonly agents?: readonly Agent[];
+  } = {}): Promise<CliServer> {
     const runtime = createRuntime({ agents, store: memoryStore(), approver: "human" });
     const listener = await listen({ runtime, port: 0, ...options });
-    return new Town(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
+    return new CliServer(runtime, listener.url, async () => listener[Symbol.asyncDispose]());
   }
 
   /** Returns an agent of the server by its name. */
