@@ -10,7 +10,7 @@ test.each(pages)("every link of %s leads to a file and a heading", (page) => {
   expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link))).toEqual([]);
 });
 
-test.each(pages)("every source file that %s names is there", (page) => {
+test.each(pages)("every source file that %s names exists", (page) => {
   const named = [...readFileSync(page, "utf8").matchAll(/`((?:src|test|bench|examples)\/[\w./-]+\.ts)`/g)];
   expect(named.map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import pkg from "../package.json" with { type: "json" };
 
-test("the run-time dependencies are the six that were argued for, and none has an install script", () => {
+test("the run-time dependencies are the six of the decision record, and none has an install script", () => {
   const names = Object.keys(pkg.dependencies).toSorted();
   expect(names).toEqual([
     "@ai-sdk/provider",

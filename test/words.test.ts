@@ -48,7 +48,7 @@ test.each(["template/README.md", "template/agents.ts", "template/model.ts"])(
   },
 );
 
-test("the README is in plain words, but for its headline", () => {
+test("the README is in plain words, except for its headline", () => {
   expect(readFileSync("README.md", "utf8").match(banned)).toEqual(["hire"]);
 });
 

@@ -127,7 +127,7 @@ test("the card names the offered agents to callers that may run them, and to eve
   expect((await fetch(`${open.url}/a2a`, { method: "POST" })).status).toBe(401);
 });
 
-test("a stream has the task, its artifact and its end", async () => {
+test("a stream sends the task, its artifact and its end", async () => {
   await using server = await serve([greeter()]);
   const client = await connect(server.url, run.key);
   const cases: (string | undefined)[] = [];
@@ -228,7 +228,7 @@ test("a tree of an agent that is not offered does not exist", async () => {
   await expect(client.getTask({ tenant: "", id })).rejects.toThrow("no such task");
 });
 
-test("a client of protocol 0.3 is served with the methods of its own names", async () => {
+test("a client of protocol 0.3 is served under the method names of that protocol", async () => {
   await using server = await serve([greeter()]);
   const send = async (method: string, params: object, key = run.key) => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };

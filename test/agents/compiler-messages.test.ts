@@ -89,7 +89,7 @@ test.each(Object.keys(right).map((name, index) => ({ name, index })))("$name com
 });
 
 test.each(Object.entries(wrong).map(([name, [, message]], index) => ({ name, message, index })))(
-  "the compiler names the mistake, and only it: $name",
+  "the compiler reports exactly the mistake: $name",
   ({ message, index }) => {
     const said = messages.get(`p${Object.keys(right).length + index}.ts`) ?? "";
     expect(said).toMatch(message);

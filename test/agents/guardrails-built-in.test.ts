@@ -15,7 +15,7 @@ import { safeRegex } from "../../src/agents/guardrails/safe-regex.ts";
 import { eventsOf } from "./events-of.ts";
 import { cpuMs } from "../cpu-time.ts";
 
-test("7.7 a model as judge is charged to the run, and only a clear no lets something pass", async () => {
+test("7.7 a model as judge is charged to the run, and content passes only if the judge clearly finds no violation", async () => {
   const price = { input: 1_000_000, output: 1_000_000 };
   const judging = scriptedModel([say("Yes."), say("perhaps"), say("No, it is fine")], { id: "judge", price });
   const model = scriptedModel([say("take two pills")], { price });

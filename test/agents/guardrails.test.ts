@@ -65,7 +65,7 @@ async function desk(
 
 const kindsOfTool = ["effect", "run"] as const;
 
-test.each(kindsOfTool)("7.7 beforeCall around a tool of kind %s: warn, block, halt", async (uses) => {
+test.each(kindsOfTool)("7.7 beforeCall of a tool of kind %s can warn, block and halt", async (uses) => {
   const warned = await desk([{ name: "w", beforeCall: () => stop("warn", "careful") }], { uses });
   expect([warned.done, warned.result.output]).toEqual([[uses], "the answer"]);
   expect(warned.shown).toMatch(/made 2.*Note: careful\./);
@@ -82,36 +82,42 @@ test.each(kindsOfTool)("7.7 beforeCall around a tool of kind %s: warn, block, ha
   expect([halted.done, halted.model.requests.length, halted.trips]).toEqual([[], 1, [["h", "halt", "no"]]]);
 });
 
-test.each(kindsOfTool)("7.7 afterCall around a tool of kind %s: warn, change, block, halt", async (uses) => {
-  const warned = await desk([{ name: "w", afterCall: () => stop("warn", "odd") }], { uses });
-  expect(warned.shown).toMatch(/made 2.*Note: odd\./);
-  const changed = await desk(
-    [
-      { name: "c", afterCall: () => ({ kind: "allow", content: [{ type: "text", text: "less" }] }) },
-      { name: "sees", afterCall: ({ result }) => stop("warn", JSON.stringify(result.content).slice(0, 40)) },
-    ],
-    { uses },
-  );
-  expect(changed.shown).toContain("less");
-  expect(changed.trips[0]?.[2]).toContain("less");
-  const blocked = await desk([{ name: "b", afterCall: () => stop("block") }], { uses });
-  expect([blocked.done, blocked.shown.includes("made"), blocked.shown.includes("withheld: no")]).toEqual([
-    [uses],
-    false,
-    true,
-  ]);
-  const halted = await desk([{ name: "h", afterCall: () => stop("halt") }], { uses });
-  expect(halted.tools).toEqual(["tool.start", "tool.end"]);
-  expect([halted.done, halted.result.stopReason, halted.model.requests.length]).toEqual([
-    [uses],
-    "guardrail",
-    1,
-  ]);
-});
+test.each(kindsOfTool)(
+  "7.7 afterCall of a tool of kind %s can warn, change, block and halt",
+  async (uses) => {
+    const warned = await desk([{ name: "w", afterCall: () => stop("warn", "odd") }], { uses });
+    expect(warned.shown).toMatch(/made 2.*Note: odd\./);
+    const changed = await desk(
+      [
+        { name: "c", afterCall: () => ({ kind: "allow", content: [{ type: "text", text: "less" }] }) },
+        {
+          name: "sees",
+          afterCall: ({ result }) => stop("warn", JSON.stringify(result.content).slice(0, 40)),
+        },
+      ],
+      { uses },
+    );
+    expect(changed.shown).toContain("less");
+    expect(changed.trips[0]?.[2]).toContain("less");
+    const blocked = await desk([{ name: "b", afterCall: () => stop("block") }], { uses });
+    expect([blocked.done, blocked.shown.includes("made"), blocked.shown.includes("withheld: no")]).toEqual([
+      [uses],
+      false,
+      true,
+    ]);
+    const halted = await desk([{ name: "h", afterCall: () => stop("halt") }], { uses });
+    expect(halted.tools).toEqual(["tool.start", "tool.end"]);
+    expect([halted.done, halted.result.stopReason, halted.model.requests.length]).toEqual([
+      [uses],
+      "guardrail",
+      1,
+    ]);
+  },
+);
 
 const saying = (kind: "warn" | "block" | "halt"): Guardrail => ({ name: kind, beforeCall: () => stop(kind) });
 
-test("7.7 the strictest decision wins, in whatever order, and all decisions are in the stream", async () => {
+test("7.7 the strictest decision wins in any order, and all decisions are in the stream", async () => {
   const { result, trips } = await desk([saying("warn"), saying("halt"), saying("block")]);
   expect(result.stopReason).toBe("guardrail");
   expect(trips.map(([name]) => name)).toEqual(["warn", "halt"]);
@@ -187,7 +193,7 @@ test("7.7 a guardrail without a decision in time fails", async () => {
   );
 });
 
-test("7.7 each look happens once, never on replay, and notes last for one turn", async () => {
+test("7.7 each check runs once and never on replay, and notes last for one turn", async () => {
   const looks: string[] = [];
   const counting: Guardrail = {
     name: "counting",
@@ -222,7 +228,7 @@ test("7.7 each look happens once, never on replay, and notes last for one turn",
   expect(looks.slice(8)).toEqual(["output 8", "turn 0", "more 1", "output 2"]);
 });
 
-test("7.7 input: blocked text reaches no model, steering included; a warning is added", async () => {
+test("7.7 blocked input, steering included, reaches no model, and a warning is added to the prompt", async () => {
   const filter = contentFilter({ patterns: ["secret"], on: ["input"] });
   const model = scriptedModel([say("hi")]);
   const writer = agent({ name: "writer", model, guardrails: [filter] });
@@ -242,7 +248,7 @@ test("7.7 input: blocked text reaches no model, steering included; a warning is 
   expect(JSON.stringify(model.requests[0]?.messages)).toContain("hello\\n\\nNote: be kind.");
 });
 
-test("7.7 output: the model answers again after a block, and the validated value is checked too", async () => {
+test("7.7 after blocked output the model answers again, and the validated value is also checked", async () => {
   const schema = z.object({ word: z.string() });
   const model = scriptedModel([
     say('{"word":"mud"}'),
@@ -267,7 +273,7 @@ test("7.7 output: the model answers again after a block, and the validated value
   expect(await t.run(muddy, "go")).toMatchObject({ status: "failed", stopReason: "guardrail", output: null });
 });
 
-test("7.7 an answer made from the landing slice is looked at as well", async () => {
+test("7.7 an answer from the landing slice is also checked", async () => {
   const price = { input: 1_000_000, output: 1_000_000 };
   const look = tool({
     name: "look",

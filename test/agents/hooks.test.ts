@@ -126,7 +126,7 @@ test("7.2 payloads carry agent, time and attempt, and the same keys as the strea
   expect(seen.at(-1)).toMatchObject({ type: "run.end", status, stopReason, usage, costMicros });
 });
 
-test("7.3 a hook that throws, rejects or scribbles changes nothing but the error list", async () => {
+test("7.3 a hook that throws, rejects or writes to its payload changes nothing but the error list", async () => {
   const hooks = new HookManager();
   hooks.on("model.start", () => {
     throw new Error("thrown");
@@ -187,7 +187,7 @@ test("7.3 all callbacks of an event run concurrently", async () => {
   expect(hooks.errors).toEqual([]);
 });
 
-test("7.3 the payload is frozen to the bottom, and the error list is bounded", async () => {
+test("7.3 the payload is deeply frozen, and the error list is bounded", async () => {
   const hooks = new HookManager();
   const leave = hooks.on("cycle.start", (given) => {
     expect(Object.isFrozen(given)).toBe(true);
@@ -200,7 +200,7 @@ test("7.3 the payload is frozen to the bottom, and the error list is bounded", a
   expect(hooks.errors).toHaveLength(100);
 });
 
-test("7.3 hooks are per agent", async () => {
+test("7.3 a hook gets the events of its own agent only", async () => {
   const first = camera();
   const second = camera();
   const writer = worker(second.hooks, "writer");
@@ -246,7 +246,7 @@ test("RunLogger keeps the latest events, up to its limit", async () => {
   expect(few.events).toEqual(all.events.slice(-3));
 });
 
-test("7.2 hooks receive events of money and of spawns: reserved, settled and denied, admitted and queued", async () => {
+test("7.2 hooks receive budget events (reserved, settled, denied) and spawn events (admitted, queued)", async () => {
   const seen: ReeveEvent[] = [];
   const hooks = new HookManager();
   for (const type of [

@@ -27,7 +27,7 @@ test("instructions as a function see scope and input, once per turn, and a repla
   expect(roles).toEqual(["system", "user", "assistant", "tool", "assistant", "user"]);
 });
 
-test("the schema of the answer follows instructions that are a function", async () => {
+test("the output schema is added after instructions that are a function", async () => {
   const model = scriptedModel([say('{"year": 1987}')]);
   const output = z.object({ year: z.number() });
   const worker = agent({ name: "worker", model, output, instructions: () => "Be exact." });

@@ -50,7 +50,7 @@ const budgets: readonly (readonly [string, ExecutionBudget])[] = [
 ];
 
 test.each(budgets)(
-  "3.8 %s used up: one final call without tools, from the slice, and the run lands",
+  "3.8 when %s is used up, the run makes one final call without tools from its slice, and lands",
   async (dimension, budget) => {
     const model = busy("thinking");
     const worker = agent({ name: "worker", model, tools: [look], budget });
@@ -94,7 +94,7 @@ test("3.8 a run that owns no cap has no slice: it lands with its last text, with
   expect(model.requests.every(({ tools }) => tools.length > 0)).toBe(true);
 });
 
-test("3.8 if even the floor does not fit, the last text is the answer; a run without text fails", async () => {
+test("3.8 if the smallest landing call does not fit, the last text is the answer; a run without text fails", async () => {
   const model = busy("last words", 1_000);
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTokens: 1_300 } });
   const poor = agent({ name: "poor", model, tools: [look], budget: { maxTokens: 20 } });

@@ -25,19 +25,19 @@ function decisions(
 const times = <T>(count: number, make: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-test("7.9 same call failed: warn at 2, block at 5", () => {
+test("7.9 a call that fails again is warned at 2 failures and blocked at 5", () => {
   const same = times(7, () => ["read", "a", failed] as const);
   const loops = new LoopDetection();
   expect(decisions(loops, same)).toEqual(["allow", "warn", "warn", "warn", "warn", "block", "block"]);
 });
 
-test("7.9 same tool failed: warn at 3, halt at 8", () => {
+test("7.9 a tool that fails again is warned at 3 failures and halts the run at 8", () => {
   const different = times(10, (n) => ["read", `${n}`, failed] as const);
   const expected = ["allow", "allow", ...times(6, () => "warn"), "halt", "halt"];
   expect(decisions(new LoopDetection(), different)).toEqual(expected);
 });
 
-test("7.9 read-only call with the same result: warn at 2, block at 5; another result restarts the count", () => {
+test("7.9 a read-only call with the same result is warned at 2 and blocked at 5; another result restarts the count", () => {
   const same = times(6, () => ["read", "a", ok("x")] as const);
   const loops = new LoopDetection();
   expect(decisions(loops, same, reading)).toEqual(["allow", "warn", "warn", "warn", "warn", "block"]);
@@ -47,13 +47,13 @@ test("7.9 read-only call with the same result: warn at 2, block at 5; another re
   expect(decisions(new LoopDetection(), same, acting)).toEqual(times(6, () => "allow"));
 });
 
-test("7.9 ping-pong of two calls: warn at 3 rounds, halt at 6", () => {
+test("7.9 two alternating calls are warned at 3 rounds and halt the run at 6", () => {
   const rounds = times(13, (n) => ["go", n % 2 === 0 ? "a" : "b", ok(`${n}`)] as const);
   const expected = [...times(5, () => "allow"), ...times(7, () => "warn"), "halt"];
   expect(decisions(new LoopDetection(), rounds)).toEqual(expected);
 });
 
-test("7.9 a third call, or the same one twice, breaks a ping-pong", () => {
+test("7.9 a third call, or the same call twice, ends an alternation", () => {
   const loops = new LoopDetection();
   const ab = (n: number) => ["go", n % 2 === 0 ? "a" : "b", ok(`${n}`)] as const;
   decisions(loops, times(10, ab));
@@ -75,7 +75,7 @@ test("7.9 a success clears only that call's count", () => {
   expect(loops.before("read", "new")).toMatchObject({ kind: "halt" });
 });
 
-test("7.9 counts are of one run", () => {
+test("7.9 each run has its own counts", () => {
   const first = new LoopDetection();
   decisions(
     first,
@@ -143,7 +143,7 @@ test("7.9 an agent that reads the same thing over and over is blocked and stoppe
   expect(cycles).toBeLessThanOrEqual(14);
 });
 
-test("7.9 marks around a result that change every time do not hide that it is the same", async () => {
+test("7.9 a repeated result is recognised even if the marks around it change", async () => {
   const guardrails = [untrustedContent()];
   const { result, executed } = await stopped([call("act", { n: 1 })], false, { guardrails });
   expect(result).toMatchObject(halted);
@@ -157,7 +157,7 @@ test("7.9 an agent that goes back and forth between two calls is stopped after s
   expect(executed).toBe(12);
 });
 
-test("7.9 an agent that makes progress is left alone", async () => {
+test("7.9 an agent that makes progress is neither warned nor blocked", async () => {
   const steps = times(30, (n) => call("act", { n }));
   const { result, executed } = await stopped([call("act", { n: 100 }), ...steps, say("done")], false);
   expect(result).toMatchObject({ status: "completed", output: "done" });

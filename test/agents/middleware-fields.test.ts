@@ -22,7 +22,7 @@ const look = tool({
 });
 const judge = scriptedModel([say("fine", { input: 100, output: 50 })], { id: "judge", price });
 
-test("7.1 agent level: input and result are writable, and the result of a run that lands, too", async () => {
+test("7.1 agent middleware can change input and result, even of a run that lands", async () => {
   const shout: AgentMiddleware = {
     async process(context, next) {
       expect(context).toMatchObject({ agentName: "worker", sessionId: expect.any(String) });
@@ -50,7 +50,7 @@ test("7.1 agent level: input and result are writable, and the result of a run th
   });
 });
 
-test("7.1 agent level: the parent gets the result as the middleware returned it", async () => {
+test("7.1 the parent gets the result that agent middleware returned", async () => {
   const shout: AgentMiddleware = {
     async process(context, next) {
       await next();
@@ -69,7 +69,7 @@ test("7.1 agent level: the parent gets the result as the middleware returned it"
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain('done\\"!');
 });
 
-test("7.1 chat level: system instructions, messages, tools, options and result are writable", async () => {
+test("7.1 chat middleware can change system instructions, messages, tools, options and result", async () => {
   const rewrite: ChatMiddleware = {
     async process(context, next) {
       expect(context).toMatchObject({ agentName: "worker", systemInstructions: "Be kind.", options: {} });
@@ -98,7 +98,7 @@ test("7.1 chat level: system instructions, messages, tools, options and result a
   });
 });
 
-test("7.1 function level: the tool gets the arguments, and the result is writable", async () => {
+test("7.1 function middleware can change the arguments and the result", async () => {
   const patch: FunctionMiddleware = {
     async process(context, next) {
       expect(context).toMatchObject({ functionName: "look", arguments: { question: "pump" } });

@@ -96,7 +96,7 @@ async function callsOf(repeats: boolean): Promise<number> {
   return calls;
 }
 
-test("7.1 a second next() throws unless the layer repeats and the first has settled", async () => {
+test("7.1 a second next() throws unless the layer declares that it repeats and the first call has settled", async () => {
   await expect(callsOf(false)).rejects.toThrow("next() was called twice");
   expect(await callsOf(true)).toBe(2);
   const eager = {
@@ -107,7 +107,7 @@ test("7.1 a second next() throws unless the layer repeats and the first has sett
   await expect(hasty).rejects.toThrow("before the first call settled");
 });
 
-test("7.1 a chat layer that repeats: every call is reserved, settled and charged", async () => {
+test("7.1 every call of a chat layer that repeats is reserved, settled and charged", async () => {
   const fussy: ChatMiddleware = {
     repeats: true,
     async process(context, next) {
@@ -132,7 +132,7 @@ test("7.1 a chat layer that repeats: every call is reserved, settled and charged
   expect(eventsOf(events, "budget.settled")).toHaveLength(6);
 });
 
-test("7.1 agent level: a result without next is the answer, and the agent never runs", async () => {
+test("7.1 a result of agent middleware without next is the answer, and the agent never runs", async () => {
   const model = scriptedModel([say("never")]);
   const cached: AgentMiddleware = {
     async process(context) {
@@ -149,7 +149,7 @@ test("7.1 agent level: a result without next is the answer, and the agent never 
   expect(model.requests).toHaveLength(0);
 });
 
-test("7.1 chat level: a result without next reserves nothing and bills nothing", async () => {
+test("7.1 a result of chat middleware without next reserves and bills nothing", async () => {
   const model = scriptedModel([say("never")], { price });
   const cached: ChatMiddleware = {
     async process(context) {
@@ -164,7 +164,7 @@ test("7.1 chat level: a result without next reserves nothing and bills nothing",
   expect(model.requests).toHaveLength(0);
 });
 
-test("7.1 function level: a result without next is the tool's, which never runs", async () => {
+test("7.1 a result of function middleware without next is the tool's result, and the tool never runs", async () => {
   const seen: string[] = [];
   const model = lookThenSay();
   const cached: FunctionMiddleware = {
@@ -179,7 +179,7 @@ test("7.1 function level: a result without next is the tool's, which never runs"
   expect(shown(model)[0]).toEqual([false, expect.stringContaining("cached")]);
 });
 
-test("7.1 ending without a result is an error at every level", async () => {
+test("7.1 middleware that ends without a result is an error at every level", async () => {
   const forgets = { process: async () => undefined };
   const model = lookThenSay();
   const ended = async (middleware: object): Promise<RunResult> => {
@@ -222,7 +222,7 @@ test.each(["agent", "chat"] as const)(
   },
 );
 
-test("7.1 a termination at chat level inside a run tool ends the run, too", async () => {
+test("7.1 a termination at chat level inside a run tool also ends the run", async () => {
   let calls = 0;
   const stops: ChatMiddleware = {
     async process(_, next) {

@@ -115,7 +115,7 @@ test.each(wires)(
   },
 );
 
-test.each(wires)("8.3 %s: silence is our own timeout, and retried", async (name) => {
+test.each(wires)("8.3 %s: a call without an answer times out and is retried", async (name) => {
   const clock = manualClock();
   const double = await openDouble({ script: answers([{ text: "late", fault: "hang" }, "Here."]) });
   const worker = agent({ name: "worker", model: model(name, double), retry });
@@ -174,7 +174,7 @@ test.each([
   },
 );
 
-test("8.3 durable waits count: three retries in all, numbered in order, whichever way they were waited for", async () => {
+test("8.3 there are three retries in all, numbered in order, whether they wait durably or inside the step", async () => {
   const clock = manualClock();
   const fault = { kind: "rate-limit", retryAfterSeconds: 20 } as const;
   const script = answers([{ fault }, { fault: "overloaded" }, { fault }, { fault }]);
@@ -193,7 +193,7 @@ test("8.3 durable waits count: three retries in all, numbered in order, whicheve
 });
 
 test.each(wires)(
-  "8.3 %s: partial output of a cut stream leaves no trace but its place in the ledger",
+  "8.3 %s: partial output of a cut stream is kept nowhere, and its cost is in the ledger",
   async (name) => {
     const gate = Promise.withResolvers<void>();
     const wait = tool({
@@ -236,7 +236,7 @@ test.each(wires)(
   },
 );
 
-test("8.3 abort is not retried", async () => {
+test("8.3 an aborted call is not retried", async () => {
   const double = await openDouble({ script: answers([{ text: "late", fault: "hang" }]) });
   const worker = agent({ name: "worker", model: model("chat", double), retry });
   await using t = testRuntime({ agents: [worker] });
@@ -248,7 +248,7 @@ test("8.3 abort is not retried", async () => {
   expect(of(await t.events(run), "retry.start")).toEqual([]);
 });
 
-test("8.3 abort while a retry is waited for ends the wait", async () => {
+test("8.3 an abort ends the wait for a retry", async () => {
   const clock = manualClock();
   const double = await openDouble({ script: answers([{ fault: "overloaded" }]) });
   const worker = agent({ name: "worker", model: model("chat", double) });

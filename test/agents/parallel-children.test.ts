@@ -17,7 +17,7 @@ function dearModel(id: string, answer: (call: number) => Omit<ModelResponse, "fi
 const said = (text: string, usage: Usage) => ({ message: ChatMessage.assistant(text), usage });
 
 test.each([0.3, 0.2, 0.1])(
-  "five children at once under a cap of %d dollars, for work that costs 0.077: none is lost",
+  "five concurrent children whose work costs 0.077 dollars all complete under a cap of %d dollars",
   async (maxCostUsd) => {
     const children = Array.from({ length: 5 }, (_, index) => ({
       type: "tool-call" as const,

@@ -74,7 +74,7 @@ test.each<[string, PermissionRule]>([
   expect(await verdict([rule])).toBe("ask");
 });
 
-test("of all that match the strictest counts, in whatever order", async () => {
+test("of all matching rules the strictest counts, in any order", async () => {
   const word = fc.constantFrom<PermissionDecision>("allow", "ask", "deny");
   await fc.assert(
     fc.asyncProperty(fc.array(word, { minLength: 1 }), async (words) => {

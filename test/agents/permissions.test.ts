@@ -81,7 +81,7 @@ test("7.5 an agent's own policy goes before the runtime's", async () => {
   expect(shown).toEqual(neither);
 });
 
-test("7.5 a policy decides about the arguments that will be executed, for whom", async () => {
+test("7.5 a policy gets the arguments that will be executed, and the user", async () => {
   const asked: PermissionRequest[] = [];
   const policy: Permissions = {
     decide: async (request) => {

@@ -51,7 +51,7 @@ test("a text that does not repeat itself is not cut", () => {
     expect(cutAt(text)).toBeNull();
 });
 
-test("it does not matter in which pieces a text comes", () => {
+test("detection does not depend on how a text is split", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, maxLength: 40 }),
@@ -192,7 +192,7 @@ test("without a limit for text an answer may repeat itself", async () => {
   expect(String(result.output)).toContain(line.repeat(3_000));
 });
 
-test("reasoning that repeats itself is cut off, too", async () => {
+test("reasoning that repeats itself is also cut off", async () => {
   let calls = 0;
   const model: Model = {
     id: "brooding",

@@ -1,7 +1,7 @@
 import { RetryPolicy } from "reeve";
 import { expect, test } from "vitest";
 
-test("5.7 checks and counts for each id apart, gives up after maxRetries, forgets after a success", () => {
+test("5.7 a retry policy counts each id separately, gives up after maxRetries, and resets after a success", () => {
   const policy = new RetryPolicy({ maxRetries: 2 });
   expect([policy.shouldRetry("a"), policy.shouldRetry("a"), policy.shouldRetry("a")]).toEqual([
     true,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const review = { every: 1, tools: [], task: "Keep notes." };
 
-test("a review that finds no slot changes nothing, and the next turn has one", async () => {
+test("a review without a free slot changes nothing, and the next turn is reviewed", async () => {
   const model = scriptedModel([say("one"), say("two"), say("noted")]);
   const lead = agent({ name: "lead", model, review });
   await using runtime = createRuntime({ agents: [lead] });
@@ -45,7 +45,7 @@ test("without a named conversation there is no review", async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test("options that cannot be are refused when the agent is built", () => {
+test("invalid options are refused when the agent is defined", () => {
   const model = scriptedModel([say("one")]);
   const build = (given: Partial<typeof review>) => () =>
     agent({ name: "lead", model, review: { ...review, ...given } });

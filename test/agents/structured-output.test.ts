@@ -29,7 +29,7 @@ test("3.4 an invalid answer goes back once with its errors, and the repair is ch
   expect(told && ChatMessage.text(told)).toContain("year: ");
 });
 
-test("an answer that is never right fails the run without an output; the error says why and shows the answer", async () => {
+test("an answer that never becomes valid fails the run without an output; the error has the reason and the answer", async () => {
   const model = scriptedModel([say("about 1987")], { price });
   const worker = agent({ name: "worker", model, output });
   await using t = testRuntime({ agents: [worker] });
@@ -68,7 +68,7 @@ test("7.2 repairs are cycles of the turn, and turn.end comes after them and afte
   expect(types).toEqual(["turn.start", ...cycle, ...blocked, ...cycle, "turn.end"]);
 });
 
-test("3.8 a repair that meets the budget lands with an answer that matches, else fails with the budget", async () => {
+test("3.8 a repair that reaches the budget limit lands with a matching answer, else the run fails with the budget error", async () => {
   const wrong = say('{"year": "long ago"}');
   const lucky = scriptedModel([wrong, say('{"year": 1987}')]);
   const unlucky = scriptedModel([wrong, say("sorry")]);

@@ -54,7 +54,7 @@ test("ask_<name> has the schema of the member, and wrong input gives the model a
   expect(dataOf(model)).toMatchObject([{ data: { city: "Rome", days: 3 } }]);
 });
 
-test("a supervisor's worker with a schema can be forwarded", async () => {
+test("the output of a supervisor's worker with a schema can be forwarded", async () => {
   const model = plannerModel();
   const root = scriptedModel([call("ask_planner", { city: "Rome", forward: true })]);
   const lead = agent({
@@ -78,7 +78,7 @@ test("handoff_to_<name> has the schema of the next agent", async () => {
   expect(await t.run(desk, "Go.")).toMatchObject({ output: "Three days in Rome.", costMicros: 45 });
 });
 
-test("only the schema of an object can be an input schema, and a task cannot pass for a handoff", async () => {
+test("an input schema must describe an object, and a task that looks like a handoff is refused", async () => {
   expect(() => agent({ name: "x", model: plannerModel(), input: z.string() })).toThrow(
     "the input schema of agent x must describe an object",
   );

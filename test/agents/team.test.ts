@@ -73,7 +73,7 @@ test("a member that returns its answer without replying has answered", async () 
   expect(shown(model)).toEqual([[false, "filed by writer"]]);
 });
 
-test("2.3 no slot free is an error result where the member is not waited for", async () => {
+test("2.3 without a free slot the call of a member is an error result, unless it may wait", async () => {
   const researcher = agent({ name: "researcher", model: scriptedModel([say("dug")]) });
   const model = scriptedModel([call("ask_researcher", { task: "a" }), say("alone then")]);
   const lead = agent({ name: "lead", model, team: [{ agent: researcher, onFull: "deny" }] });
@@ -101,7 +101,7 @@ test("6.7 a cancelled parent cancels its members", async () => {
   expect(held.calls.every(({ signal }) => signal.aborted)).toBe(true);
 });
 
-test("AI SDK tools taken as they are: high risk, refused unless the permissions allow", async () => {
+test("an AI SDK tool has high risk, and is refused unless the permissions allow it", async () => {
   const ran: string[] = [];
   const tools = {
     fetch: {
@@ -128,7 +128,7 @@ test("AI SDK tools taken as they are: high risk, refused unless the permissions 
   expect(shown(second)).toEqual([[false, '{"page":"x"}']]);
 });
 
-test("a tool needs a name that every provider takes", () => {
+test("a tool name that some provider does not accept is refused", () => {
   const input = z.object({});
   const made = (name: string) => tool({ name, description: "", input, risk: "safe", execute: async () => 1 });
   expect(() => made("two words")).toThrow("invalid tool name");

@@ -8,7 +8,7 @@ const caps = [
 ] as const;
 
 test.each(caps)(
-  "a parent and twenty parallel children stay within %s by the provider's own bill, use it, and answer",
+  "a parent and twenty parallel children use %s without exceeding it, by the provider's own bill, and answer",
   async (_, budget, cap) => {
     for (const seed of seeds) {
       const { result, bill, answered } = await cappedTree(seed, budget);

@@ -82,7 +82,7 @@ test("malformed, invalid and unknown calls are answered with an error, and nothi
   ]);
 });
 
-test("whatever a tool or its schema throws is an error result", async () => {
+test("anything that a tool or its schema throws becomes an error result", async () => {
   const bad = tool({
     name: "bad",
     description: "bad",
@@ -147,7 +147,7 @@ test.each(["steer", "followUp"] as const)(
   },
 );
 
-test("6.8 a follow-up waits until the agent would stop; steering does not", async () => {
+test("6.8 a follow-up waits until the agent would stop; steering does not wait", async () => {
   const model = scriptedModel([call("echo", { text: "a" }), say("first"), say("second")]);
   const held = manualModel();
   const slow: Model = {

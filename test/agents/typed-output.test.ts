@@ -27,7 +27,7 @@ test("the output of an agent with a schema has its type, from start to result, w
   expectTypeOf(await run.resultNow()).toEqualTypeOf<RunResult<Review> | null>();
 });
 
-test("ask, askOrThrow, spawn and join infer it", async () => {
+test("ask, askOrThrow, spawn and join infer the type of the output", async () => {
   const reviewer = judge(scriptedModel([say(answer)]));
   const lead: Agent<number> = {
     id: AgentId.of("lead"),
@@ -72,7 +72,7 @@ test("an agent without a schema answers with text; the data of a plain reply is 
   expect((await t.run(lead, "go")).output).toEqual(["HELLO", "noted"]);
 });
 
-test("the type follows JSON: dates are text", async () => {
+test("the type of the output is that of its JSON: dates are strings", async () => {
   const visits: z.ZodType<Visit[], { at: string }[]> = z.array(z.object({ at: day }));
   const model = scriptedModel([say('[{"at": "2026-11-16"}]')]);
   const editor = agent({ name: "editor", model, output: visits });

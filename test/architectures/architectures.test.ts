@@ -90,7 +90,7 @@ test("the next turn of a conversation begins with the member of the swarm that a
 const passingTo = (name: string) =>
   scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
 
-test("members that pass a task round and round are stopped, and a text that looks like a handoff is an answer", async () => {
+test("endless handoffs between members are stopped, and a text that looks like a handoff is an answer", async () => {
   const ping = agent({ name: "ping", model: passingTo("pong"), handoffs: [handoff("pong")] });
   const pong = agent({ name: "pong", model: passingTo("ping"), handoffs: [handoff("ping")] });
   const ring = agent({ name: "ring", architecture: swarm({ members: [ping, pong], maxHandoffs: 20 }) });
@@ -141,7 +141,7 @@ test("an architecture that needs a model is refused without one, and one that fa
   expect(() => createRuntime({ agents: [lead] })).toThrow("agent lead has no model");
 });
 
-test("an answer of the leader that does not match is sent back once, then the run fails", async () => {
+test("an invalid answer of the leader is sent back once, then the run fails", async () => {
   const asks = agent({
     name: "asks",
     model: scriptedModel([say("no JSON"), say("still none")]),

@@ -20,7 +20,7 @@ const describeSize = (size: Size): string =>
 const measured = costTable.flatMap((each) => each.sizes.map((size) => ({ ...each, size })));
 
 test.each(measured.map((each) => [`${each.page}, ${each.when}: ${describeSize(each.size)}`, each] as const))(
-  "%s takes the model calls of its formula",
+  "%s makes as many model calls as its formula says",
   async (_, { make, size, leader, workers, means }) => {
     const team = new Team();
     const lead = make(team, size);
@@ -59,7 +59,7 @@ test("every strategy has a page, and every page has a strategy", () => {
   expect(pages).toEqual([...new Set(costTable.map(({ page }) => `${folder}/${page}.md`))].toSorted());
 });
 
-test.each(pages)("%s quotes the formulas and the figures that are measured", (page) => {
+test.each(pages)("%s shows the measured formulas and figures", (page) => {
   const cases = costTable.filter((each) => page === `${folder}/${each.page}.md`);
   const rows = rowsOf(page);
   expect(cases.flatMap(rowsFor).filter((row) => !rows.includes(row))).toEqual([]);

@@ -113,23 +113,26 @@ function replaceable(first: AuditStore): AuditStore & { now: AuditStore } {
   };
 }
 
-test.each([3, 0])("a chain cut to %i links says so with its next link, and verify finds it", async (left) => {
-  const audit = replaceable(memoryStore().audit);
-  const writer = new AuditWriter({ audit, keys, now: () => 7 });
-  await writer.record(
-    tenant,
-    ["a", "b", "c", "d", "e", "f"].map((source) => note(source)),
-  );
-  const head = await audit.head(tenant);
-  expect(head?.index).toBe(5);
-  audit.now = await cut(audit.now, left);
-  await writer.record(tenant, [note("g")]);
-  const links = await audit.read(tenant, left, 10);
-  expect(links.map(({ kind, data, at }) => ({ kind, data, at }))).toEqual([
-    { kind: "audit", data: { decision: "moved-back", ...head }, at: 7 },
-    { kind: "spend", data: {}, at: 1 },
-  ]);
-  const chain = new ChainKeys("acme", ring);
-  const all = await audit.read(tenant, 0, 100);
-  expect(await verifyChain([all], chain)).toEqual({ ok: false, at: left, fault: "truncated" });
-});
+test.each([3, 0])(
+  "after a chain was cut to %i links the next link reveals it, and verify finds it",
+  async (left) => {
+    const audit = replaceable(memoryStore().audit);
+    const writer = new AuditWriter({ audit, keys, now: () => 7 });
+    await writer.record(
+      tenant,
+      ["a", "b", "c", "d", "e", "f"].map((source) => note(source)),
+    );
+    const head = await audit.head(tenant);
+    expect(head?.index).toBe(5);
+    audit.now = await cut(audit.now, left);
+    await writer.record(tenant, [note("g")]);
+    const links = await audit.read(tenant, left, 10);
+    expect(links.map(({ kind, data, at }) => ({ kind, data, at }))).toEqual([
+      { kind: "audit", data: { decision: "moved-back", ...head }, at: 7 },
+      { kind: "spend", data: {}, at: 1 },
+    ]);
+    const chain = new ChainKeys("acme", ring);
+    const all = await audit.read(tenant, 0, 100);
+    expect(await verifyChain([all], chain)).toEqual({ ok: false, at: left, fault: "truncated" });
+  },
+);

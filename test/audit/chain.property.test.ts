@@ -15,7 +15,7 @@ function* pagesOf(log: readonly AuditEntry[]): Generator<readonly AuditEntry[]> 
 }
 
 test.each(Object.entries(mishaps))(
-  "%s is noticed where it was done, in every log",
+  "in every log, %s is detected at its position",
   long,
   async (_, mishap) => {
     await fc.assert(
@@ -29,7 +29,7 @@ test.each(Object.entries(mishaps))(
   },
 );
 
-test.each(fields)("any bit of %s that is flipped is noticed", async (field) => {
+test.each(fields)("any flipped bit of %s is detected", async (field) => {
   await fc.assert(
     fc.asyncProperty(logs, fc.nat(), async ({ log, i }, bit) => {
       const tampered = log.map((link, index) => (index === i ? flip(link, field, bit) : link));
@@ -39,7 +39,7 @@ test.each(fields)("any bit of %s that is flipped is noticed", async (field) => {
   );
 });
 
-test("an unchanged log has no fault, whatever head was kept of it", long, async () => {
+test("an unchanged log has no fault, whichever of its heads was kept", long, async () => {
   let checked = 0;
   await fc.assert(
     fc.asyncProperty(logs, async ({ log, i }) => {
@@ -57,7 +57,7 @@ test("an unchanged log has no fault, whatever head was kept of it", long, async 
   expect(checked).toBe(10 * scale);
 });
 
-test("nothing is a whole chain, unless there was a head", async () => {
+test("an empty chain is valid, unless a head was kept", async () => {
   expect(await verifyChain([], keys)).toEqual({ ok: true, length: 0, head: null });
   expect(await verifyChain([], keys, { index: 0, hash: "h" })).toEqual({
     ok: false,
@@ -66,7 +66,7 @@ test("nothing is a whole chain, unless there was a head", async () => {
   });
 });
 
-test("the order of fields does not matter, another tenant does", async () => {
+test("verification ignores the order of fields and detects another tenant", async () => {
   const [link] = keys.link(null, [{ at: 1, kind: "spend", data: { a: 1, b: { c: 2, d: 3 } }, source: "x" }]);
   if (!link) throw new Error("no link");
   const turned = { ...link, data: { b: { d: 3, c: 2 }, a: 1 } };

@@ -8,7 +8,7 @@ test("each delay is twice the one before, without a limit", () => {
   expect(first(5, { firstMs: 2_000 })).toEqual([2_000, 4_000, 8_000, 16_000, 32_000]);
 });
 
-test("growth and limit are options, and an endless number of retries gives the limit", () => {
+test("growth and limit can be set, and after any number of retries the delay is at most the limit", () => {
   const options = { firstMs: 100, factor: 1.5, maxMs: 300 };
   expect(first(5, options)).toEqual([100, 150, 225, 300, 300]);
   expect(backoffMs(Infinity, options)).toBe(300);
@@ -17,7 +17,7 @@ test("growth and limit are options, and an endless number of retries gives the l
 const jittered = (random: number): number =>
   backoffMs(3, { firstMs: 100, maxMs: 500, jitter: { share: 0.25, random: () => random } });
 
-test("jitter moves a delay by its share to either side, also at the limit", () => {
+test("jitter changes a delay by its share in either direction, even at the limit", () => {
   expect([0, 0.5, 1].map(jittered)).toEqual([375, 500, 625]);
 });
 

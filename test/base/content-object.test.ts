@@ -22,7 +22,7 @@ function harness() {
 
 const kept = { expires: false };
 
-test.each([1, 100, 3_145_728, 3_145_729, 7_000_001])("%i bytes come back as they were", async (bytes) => {
+test.each([1, 100, 3_145_728, 3_145_729, 7_000_001])("%i bytes are read back unchanged", async (bytes) => {
   const { port } = harness();
   const given = randomBytes(bytes);
   await port.put("name", given, kept);

@@ -15,14 +15,14 @@ test("an object below a frozen object is frozen, too", () => {
   expect(Object.isFrozen(value.inner.list)).toBe(true);
 });
 
-test("a cycle ends, frozen before or not", () => {
+test("freezing a cyclic value ends, whether or not it was frozen before", () => {
   const value: { self?: unknown; list: unknown[] } = { list: [] };
   value.self = value;
   value.list.push(value.list, value);
   expect(Object.isFrozen(deepFreeze(deepFreeze(value)).list)).toBe(true);
 });
 
-test("bytes stay unchanged, and a primitive is returned", () => {
+test("deepFreeze accepts a value with bytes, and returns a primitive unchanged", () => {
   const bytes = new Uint8Array([1]);
   expect(deepFreeze({ bytes }).bytes).toBe(bytes);
   expect([deepFreeze(null), deepFreeze("a"), deepFreeze(undefined)]).toEqual([null, "a", undefined]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorMessage, toError } from "../../src/base/index.ts";
 
-test("an error returns its message, any other value its text", () => {
+test("the message of an error is its own, that of any other value is its text", () => {
   expect([new TypeError("broken"), "broken", 7, null].map(errorMessage)).toEqual([
     "broken",
     "broken",
@@ -10,7 +10,7 @@ test("an error returns its message, any other value its text", () => {
   ]);
 });
 
-test("an error stays itself, anything else becomes one", () => {
+test("an error is returned as it is, and any other value is wrapped in an error", () => {
   const error = new TypeError("broken");
   expect(toError(error)).toBe(error);
   expect(toError("broken")).toEqual(new Error("broken"));

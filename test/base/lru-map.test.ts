@@ -27,7 +27,7 @@ test("an entry is created once, and again after it was dropped", () => {
   expect(map.getOrCreate("a", create)).toBe(2);
 });
 
-test("a value that counts as false is an entry like any other", () => {
+test("falsy values are kept like other values", () => {
   const map = new LruMap<string, number>({ max: 2 });
   map.set("a", 0);
   map.set("b", 0);
@@ -64,7 +64,7 @@ test("the owner is notified of dropped entries, not of deleted or replaced ones"
   expect(dropped).toEqual([["a", 2]]);
 });
 
-test("it holds the same entries as a list in order of use", () => {
+test("the map holds the same entries as a list in order of use", () => {
   const operation = fc.record({
     kind: fc.constantFrom("get", "set", "delete"),
     key: fc.constantFrom(...names),

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { rejectOnAbort } from "../../src/base/index.ts";
 
-test("an abort ends the waiting with its reason, also one that came before", async () => {
+test("an abort, even an earlier one, ends the wait with its reason", async () => {
   const stop = new AbortController();
   const waiting = rejectOnAbort(new Promise(() => undefined), stop.signal);
   stop.abort(new Error("stopped"));

@@ -52,7 +52,7 @@ test("a timeout can return a result, and the call's signal still aborts", async 
   expect(await aborted).toMatchObject({ name: "TimeoutError" });
 });
 
-test("the caller's signal ends the call with its reason; one that is aborted before lets nothing begin", async () => {
+test("the caller's signal ends the call with its reason; after an earlier abort nothing begins", async () => {
   const clock = manualClock();
   const outer = new AbortController();
   const limits = { clock, ms: 100, onTimeout: tooLate, signal: outer.signal };

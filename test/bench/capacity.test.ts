@@ -5,11 +5,11 @@ import { agentsPerTree, need, profiles, tableOf, units } from "../../bench/capac
 /** A table without the blanks and dashes that only line it up. */
 const cells = (text: string): string => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
 
-test.each(Object.entries(units))("the source of %s still has the figure", (_, { source, says }) => {
+test.each(Object.entries(units))("the source of %s still has the quoted figure", (_, { source, says }) => {
   expect(readFileSync(source, "utf8")).toContain(says);
 });
 
-test.each(profiles)("the page has the table of $name agents as it is computed", (profile) => {
+test.each(profiles)("the page shows the computed table of $name agents", (profile) => {
   expect(cells(readFileSync("docs/guide/capacity.md", "utf8"))).toContain(cells(tableOf(profile)));
 });
 
@@ -23,7 +23,7 @@ test("the figures in the page's text are in its tables", () => {
     expect(computed).toContain(`| ${figures.find((figure) => figure !== undefined)} |`);
 });
 
-test("twice the agents need twice of everything", () => {
+test("twice the agents need twice the resources", () => {
   const [busy] = profiles;
   if (!busy) throw new Error("there is no profile");
   const [one, two] = [need(1_000, busy), need(2_000, busy)];

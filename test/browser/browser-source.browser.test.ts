@@ -140,7 +140,7 @@ test("a long page is cut", async () => {
   expect(prompts[1]).toMatch(/\[\d+ more characters\]$/);
 });
 
-test("the page that was not used for longest makes room for another run", async () => {
+test("the least recently used page is closed to make room for another run", async () => {
   const site = await siteOf(shop);
   const one = openBrowser({ maxPages: 1 });
   const answers = [call("open_page", { url: site }), say("done")] as const;

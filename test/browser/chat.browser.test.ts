@@ -9,12 +9,12 @@ import { ask, expectShown, patience, reload, siteOf, visit } from "./visit.ts";
 const pieces = ["The pump ", "was built ", "in 1987."];
 const whole = ["When?", "The pump was built in 1987.", "ready"];
 
-test("the page of the guide is the one that is tested", () => {
+test("the guide shows the page that is tested", () => {
   const page = readFileSync(`${import.meta.dirname}/page/chat.tsx`, "utf8");
   expect(readFileSync("docs/guide/server.md", "utf8")).toContain(page);
 });
 
-test("an answer grows on the page while the model speaks", async () => {
+test("an answer grows on the page while the model streams", async () => {
   const { model, next } = talker(pieces);
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
@@ -45,7 +45,7 @@ test("the page continues after a connection breaks during an answer, and repeats
   expect(asked()).toBe(1);
 });
 
-test("an answer that ended while the page was cut off is there whole when it comes back", async () => {
+test("an answer that ended during a disconnect is shown whole after the reconnect", async () => {
   const { model, next, asked } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
@@ -62,7 +62,7 @@ test("an answer that ended while the page was cut off is there whole when it com
   expect(asked()).toBe(1);
 });
 
-test("a question that was lost on its way is asked again, once", async () => {
+test("a question lost on the network is sent again, once", async () => {
   const { model, next, asked } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
@@ -90,7 +90,7 @@ test("a message with a lost acknowledgement is sent again and counts once", asyn
   expect(asked()).toBe(1);
 });
 
-test("a page that is loaded again in the middle of an answer shows it from its beginning", async () => {
+test("a page reloaded during an answer shows the answer from its beginning", async () => {
   const { model, next, asked } = talker(pieces);
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
@@ -195,7 +195,7 @@ test("a connection that breaks after an approval: the call is made once, and the
   expect(sold).toEqual([{ field: "north", price: 12 }]);
 });
 
-test("an approval that is lost on its way is asked for again, and the call is made once", async () => {
+test("an approval lost on the network is asked for again, and the call is made once", async () => {
   const { agent: asks, sold } = seller();
   const site = await siteOf([asks]);
   const page = await visit(site, "seller");
@@ -212,7 +212,7 @@ test("an approval that is lost on its way is asked for again, and the call is ma
   expect(sold).toEqual([{ field: "north", price: 12 }]);
 });
 
-test("a page of another origin is refused, whichever way it asks, and one that is listed is not", async () => {
+test("a page of another origin is refused for every kind of request, unless its origin is listed", async () => {
   const { model, next } = talker(pieces);
   const elsewhere = await siteOf([]);
   const site = await siteOf([agent({ name: "talker", model })]);

@@ -54,7 +54,7 @@ const advice = [
   ),
 ];
 
-test("there is advice to look at", () => {
+test("the sources contain advice to check", () => {
   expect(advice.length).toBeGreaterThan(25);
 });
 

@@ -41,7 +41,7 @@ test("a question is shown with its choices, and takes one of them", async () => 
   expect(items[0]?.decision).toMatchObject({ decision: "edited", arguments: "Friday" });
 });
 
-test("a form is answered by JSON, and over HTTP it is checked all the same", async () => {
+test("a form is answered by JSON, and an answer over HTTP is checked in the same way", async () => {
   await using server = await CliServer.open({ agents: [lead(trip)] });
   const running = server.reeve("run", "lead", "plan", "--id", "t1");
   await server.asked("t1");

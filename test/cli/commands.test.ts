@@ -115,7 +115,7 @@ test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
   expect(await running).toBe(12);
 });
 
-test("on a terminal the tree is drawn in place, with colours unless NO_COLOR is set", async () => {
+test("on a terminal the tree is redrawn in place, with colours unless NO_COLOR is set", async () => {
   await using server = await CliServer.open();
   const plain = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   await main(["run", "writer", "write"], plain);
@@ -178,7 +178,7 @@ test.each([
   [["tree", "unknown"], 4, "no run unknown~0"],
   [["run", "unknown", "x"], 4, "no agent unknown"],
   [["approve", "not:an:id"], 2, `invalid approval id`],
-])("%j ends with %i", async (words, code, complaint) => {
+])("the command %j exits with code %i", async (words, code, complaint) => {
   await using server = await CliServer.open();
   const ended = await server.reeve(...words);
   expect(ended.code).toBe(code);
@@ -230,7 +230,7 @@ test("a tenant's budget is set, shown and removed", async () => {
   });
 });
 
-test.each(["bash", "zsh", "fish"])("%s learns every command", async (shell) => {
+test.each(["bash", "zsh", "fish"])("completion for %s has every command", async (shell) => {
   const terminal = new FakeTerminal();
   expect(await main(["completion", shell], terminal)).toBe(0);
   for (const name of ["init", "dev", "run", "watch", "top-up", "approve"])

@@ -49,7 +49,7 @@ test("Windows gets the list of features that need WSL, another system gets the w
   ]);
 });
 
-test("packages that are here are found", () => {
+test("installed packages are found", () => {
   expect(() => checkDevNeeds("linux-x64")).not.toThrow();
 });
 

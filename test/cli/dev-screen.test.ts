@@ -34,7 +34,7 @@ test("one screen shows the address, the agents and the live runs", () => {
   `);
 });
 
-test("code that does not load is shown, and that the build before still serves", () => {
+test("the screen shows code that does not load, and that the previous build still serves", () => {
   const failure = `ReferenceError: missing is not defined\n    at ${"far/".repeat(40)}agents.ts:3:7`;
   const text = shown({ failure });
   expect(text).toContain(

@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 test(
-  "a new project runs: a team works, workers die, all of it stops and starts again, a person approves elsewhere",
+  "a run of a new project survives killed workers and a full restart, and is approved from another terminal",
   { timeout: 60_000 },
   async () => {
     const port = String(await freePort());
@@ -150,7 +150,7 @@ test("a project without agents, or one that runs already, is refused with a mess
 });
 
 test(
-  "a run goes on with the program that it began with, however often the code changes",
+  "a run finishes with the code it began with, however often the code changes",
   { timeout: 240_000 },
   async () => {
     const file = join(project, "agents.ts");

@@ -39,14 +39,14 @@ async function run(faults: Faults) {
   return { prompts, events, result: await started.result() };
 }
 
-test("without a fault nothing changes", async () => {
+test("without a requested fault nothing changes", async () => {
   const { prompts, events, result } = await run(new Faults());
   expect(result.output).toBe("done");
   expect(events).not.toContain("retry.start");
   expect(prompts.join()).not.toContain("NOTE TO ASSISTANTS");
 });
 
-test("orders come once, with the next content that a stranger may have written", async () => {
+test("an injected order is added once, to the next untrusted content", async () => {
   const faults = new Faults();
   faults.cause("injection");
   const { prompts } = await run(faults);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findServer } from "../../src/cli/client/find-server.ts";
 
-test("a server is the one that was named, else that of the nearest reeve dev, which gets no key", () => {
+test("the server is the one that was named, else that of the nearest reeve dev, which is sent no key", () => {
   const folder = mkdtempSync(join(tmpdir(), "reeve-find-"));
   const below = join(folder, "src", "deep");
   const environment = { REEVE_API_KEY: "secret" };

@@ -75,7 +75,7 @@ test("a connection that breaks in the middle of an event loses none, and repeats
   expect(all.filter(({ kind }) => kind === "found")).toHaveLength(3);
 });
 
-test("a server that is away for a while is waited for", async () => {
+test("a command waits for a server that is away for a while", async () => {
   await using server = await served(away, away, wholly);
   const all = await readUpdates(server.client);
   expect(all.map(({ kind }) => kind).slice(0, 2)).toEqual(["lost", "found"]);

@@ -58,7 +58,7 @@ test("one agent is drawn as Mermaid and as JSON", async () => {
   });
 });
 
-test("a handoff is drawn as a dotted line, also the way back", async () => {
+test("a handoff is drawn as a dotted line, in both directions", async () => {
   expect(await draw("desk", "--mermaid")).toBe(
     [
       "flowchart TD",

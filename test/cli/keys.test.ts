@@ -51,7 +51,7 @@ test.each([
   expect((await reeve("create", ...words))[0]).toBe(2);
 });
 
-test("without a store the command says where to name it", async () => {
+test("without a store the command prints where to set it", async () => {
   const terminal = new FakeTerminal({ folder });
   expect(await main(["keys", "list"], terminal)).toBe(2);
   expect(terminal.complained).toContain("--store or DATABASE_URL");

@@ -37,11 +37,14 @@ function receipt(width: number): readonly string[] {
   return receiptLines(root, { ...result, error: undefined }, { width, paint: plainPaint, now: 0 });
 }
 
-test.each([80, 140])("a receipt says who spent what, and what is in doubt, at %i columns", (width) => {
-  const lines = receipt(width);
-  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
-  expect(lines).toMatchSnapshot();
-});
+test.each([80, 140])(
+  "a receipt shows the spend of each agent and the amount in doubt, at %i columns",
+  (width) => {
+    const lines = receipt(width);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+    expect(lines).toMatchSnapshot();
+  },
+);
 
 test("the own costs on a receipt add up to the total", () => {
   const { root } = TreeModel.of(finished().events);

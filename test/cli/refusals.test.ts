@@ -78,7 +78,7 @@ const limits: Readonly<Record<string, Case>> = {
   "that no top-up raised until the deadline": timedOut({}),
 };
 
-test.each(Object.entries(limits))("why tells of a limit %s", (_whose, given) => {
+test.each(Object.entries(limits))("why explains a limit %s", (_whose, given) => {
   const text = explained(given);
   expect(text).toMatch(/\n {2}→ \S/);
   expect(text).not.toMatch(/undefined|null|NaN|\[object/);

@@ -16,19 +16,19 @@ function shown(story: Story, width: number, cap = 100_000): readonly string[] {
   return [treeHeadline(root, caps, screen), ...treeLines(root, caps, screen)];
 }
 
-test.each([80, 140])("a team at work, at %i columns", (width) => {
+test.each([80, 140])("a running team fits %i columns", (width) => {
   const lines = shown(askingTeam(), width);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(lines).toMatchSnapshot();
 });
 
-test.each([80, 140])("a deep tree with everything that can hold a run up, at %i columns", (width) => {
+test.each([80, 140])("a deep tree with every blocking cause fits %i columns", (width) => {
   const lines = shown(crowd(), width, 250_000);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(lines).toMatchSnapshot();
 });
 
-test("without limits there are no bars", () => {
+test("a tree without limits has no bars", () => {
   const root = TreeModel.of(askingTeam().events).root;
   if (!root) throw new Error("no root");
   const lines = treeLines(root, { tree: null, runs: new Map() }, { width: 80, paint: plainPaint, now: 0 });

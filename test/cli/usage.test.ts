@@ -71,7 +71,7 @@ test.each([
   ["/home/ada/demo/node_modules/.bin/reeve", {}, "npx reeve"],
   ["C:\\demo\\node_modules\\reeve\\dist\\cli\\main.js", { npm_command: "exec" }, "npx reeve"],
   ["/usr/local/bin/reeve", {}, "reeve"],
-])("started as %s, hints show the command as typed", (script, environment, command) => {
+])("started as %s, the command is shown in hints as it was typed", (script, environment, command) => {
   expect(commandFor(script, environment)).toBe(command);
 });
 
@@ -136,7 +136,7 @@ test("a reader that closes the pipe ends the command silently, and not the run",
   expect((await server.runtime.run("t1").result()).status).toBe("completed");
 });
 
-test("a shell learns agents from the server, and values that are allowed", async () => {
+test("shell completion offers the agents of the server and the allowed values", async () => {
   const terminal = new FakeTerminal();
   await main(["completion", "bash"], terminal);
   expect(terminal.said).toMatch(/reprioritize\) words=".* low normal high critical"/);

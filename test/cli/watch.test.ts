@@ -55,7 +55,7 @@ const up = "\u001B[A";
 const down = "\u001B[B";
 const pageDown = "\u001B[6~";
 
-test.each([80, 140])("a watched team, at %i columns", (columns) => {
+test.each([80, 140])("a watched team fits %i columns", (columns) => {
   const { terminal, shown } = screen(askingTeam(), { columns, rows: 14 });
   terminal.type(down);
   terminal.type("j");
@@ -63,7 +63,7 @@ test.each([80, 140])("a watched team, at %i columns", (columns) => {
   expect(shown().join("\n")).toMatchSnapshot();
 });
 
-test.each([80, 140])("two hundred agents scroll, at %i columns", (columns) => {
+test.each([80, 140])("two hundred agents scroll within %i columns", (columns) => {
   const { terminal, shown } = screen(crowd(200).after(2_000), { columns, rows: 14 });
   terminal.type(`${pageDown.repeat(4)}c`);
   expect(shown()).toHaveLength(14);
@@ -110,7 +110,7 @@ test("the only open question can be answered from any row; without one a message
   expect([state.note, order]).toEqual(["nothing waits for approval", null]);
 });
 
-test("a cancel is asked about first", () => {
+test("a cancel needs confirmation", () => {
   const asked = pressed(atFirst, "c");
   expect(asked.order).toBeNull();
   expect(pressed(asked.state, "n").order).toBeNull();
@@ -162,7 +162,7 @@ test("with 200 agents a key is drawn at once, at any clock time; keys that arriv
   expect(terminal.out.written.length - before).toBe(1);
 });
 
-test("however much happens, ten screens a second are drawn", async () => {
+test("at most ten screens a second are drawn", async () => {
   const story = crowd(200);
   const { watcher, terminal, clock } = screen(story, { columns: 140, rows: 50 });
   const before = terminal.out.written.length;
@@ -185,7 +185,7 @@ test("only lines that differ are written", () => {
   expect(out.written.at(-1)).toBe("\u001B[2;1HB\u001B[K\u001B[3;1H\u001B[J");
 });
 
-test("another size of the terminal redraws the screen", async () => {
+test("resizing the terminal redraws the screen", async () => {
   const { terminal, clock, shown } = screen(askingTeam(), { columns: 140, rows: 30 });
   Object.assign(terminal.out, { columns: 60, rows: 14 });
   await clock.advance(100);

@@ -25,7 +25,7 @@ test("webhooks are set, listed, given another secret and removed, and secrets ar
   expect((await server.reeve("webhooks", "remove", "ops")).code).toBe(4);
 });
 
-test("URLs inside the network, and events that there are not, are refused", async () => {
+test("URLs inside the network and unknown events are refused", async () => {
   await using server = await CliServer.open();
   const inside = await server.reeve("webhooks", "set", "ops", "https://169.254.169.254/latest");
   expect(inside.complained).toContain("169.254.169.254 is not a public address");

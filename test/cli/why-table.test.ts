@@ -140,7 +140,7 @@ const moreWaits: Readonly<Record<string, Case>> = {
   },
 };
 
-test.each(Object.entries({ ...waits, ...moreWaits }))("a live run, %s", (_kind, given) => {
+test.each(Object.entries({ ...waits, ...moreWaits }))("why explains a live run: %s", (_kind, given) => {
   const text = explained(given);
   expectHelpful(text);
   expect(text).toMatchSnapshot();
@@ -157,7 +157,7 @@ const blockers: Readonly<Record<Blocker["kind"], string>> = {
   stopped: "",
 };
 
-test.each(keysOf(blockers))("a run that cannot go on, %s", (kind) => {
+test.each(keysOf(blockers))("why explains a blocked run: %s", (kind) => {
   const story = lead().after(3_000);
   const retryAt = kind === "version" ? story.now + 4_000 : null;
   const blocker = { kind, words: blockers[kind], build: "build-7", retryAt };
@@ -214,7 +214,7 @@ const stops: Readonly<Record<StopReason, Case>> = {
   exhausted: ended("exhausted", "landed"),
 };
 
-test.each(Object.entries(stops))("a run that was stopped by %s", (_reason, given) => {
+test.each(Object.entries(stops))("why explains a run stopped by %s", (_reason, given) => {
   const text = explained(given);
   expectHelpful(text);
   expect(text).toMatchSnapshot();
@@ -267,7 +267,7 @@ test("refused spawns are reported, however the run ended", () => {
   expect(told).toMatchSnapshot();
 });
 
-test("a tree that waits for its turn, and one that no worker answers for", () => {
+test("why explains a tree that waits for its turn, and one without a worker", () => {
   const { root } = TreeModel.of(lead().asks(0, "a", {}).events);
   if (!root) throw new Error("no root");
   const known = { run: root, parent: null, facts: new Map(), result: null, ledger: null, pending: [] };

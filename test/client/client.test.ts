@@ -84,7 +84,7 @@ test("result() waits, and steer, signal and cancel reach the run", async () => {
   expect((await other.result()).status).toBe("cancelled");
 });
 
-test("a question is answered", async () => {
+test("a client answers a question", async () => {
   await using t = await open();
   const run = await t.client.start("writer", "go");
   for await (const { type } of run.events()) if (type === "approval.requested") break;
@@ -94,7 +94,7 @@ test("a question is answered", async () => {
   expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
 });
 
-test("events go on behind the last one when the connection is cut", async () => {
+test("after a cut connection events continue behind the last one", async () => {
   await using t = await open();
   const cutter = await cuttingProxy(t.url, 2);
   try {
@@ -118,7 +118,7 @@ const failed = async (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof ClientError ? [error.code, error.status, error.retryable] : error),
   );
 
-test("a refusal has the server's code and status; a server that is not there has none", async () => {
+test("a refusal has the server's code and status; an unreachable server gives neither", async () => {
   await using t = await open();
   expect(await failed(t.client.start("unknown", "go"))).toEqual(["not-found", 404, false]);
   expect(await failed(createClient({ url: t.url, key: "wrong" }).runs())).toEqual([

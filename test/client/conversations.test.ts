@@ -65,7 +65,7 @@ const codeOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof ClientError ? error.code : error),
   );
 
-test("a conversation over HTTP remembers, and its answers have their type", async () => {
+test("a conversation over HTTP keeps its history, and its answers are typed", async () => {
   const { client } = await open();
   const talk = await client.sessions.create<OutputOf<typeof counter>>("counter", {
     id: "talk",
@@ -103,7 +103,7 @@ test("invoke returns when its tree no longer has the turn, and does not wait for
   expect(asked).toBe(3);
 });
 
-test("messages, navigate and fork", async () => {
+test("a client reads messages, navigates and forks", async () => {
   const { client } = await open();
   const talk = await client.sessions.create("counter");
   await talk.invoke("one");
@@ -124,7 +124,7 @@ test("messages, navigate and fork", async () => {
   expect((await copy.invoke("three")).output).toEqual({ count: 3 });
 });
 
-test("rename, list, export and delete", async () => {
+test("a client renames, lists, exports and deletes conversations", async () => {
   const { client } = await open();
   const talk = await client.sessions.create("counter", { id: "a" });
   await client.sessions.create("waiter", { id: "b" });
@@ -140,7 +140,7 @@ test("rename, list, export and delete", async () => {
   expect(await codeOf(client.sessions.get("a"))).toBe("not-found");
 });
 
-test("an answer comes piece by piece, from the first one, and then whole", async () => {
+test("an answer is streamed from its first piece, then returned whole", async () => {
   const { model, next } = talker(["the pump ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");
@@ -171,7 +171,7 @@ test("leaving a stream cancels its turn, or lets it continue", async () => {
   expect((await going.result()).output).toBe("the pump is old");
 });
 
-test("a turn that goes on: others are refused, by start and by stream, and one may wait", async () => {
+test("while a turn runs, other turns are refused by start and stream, and one may queue", async () => {
   const { client } = await open();
   const talk = await client.sessions.create("waiter");
   const run = await talk.start("go");
@@ -186,7 +186,7 @@ test("a turn that goes on: others are refused, by start and by stream, and one m
   expect((await next.result()).output).toBe("went");
 });
 
-test("another user has other conversations, of the same name too", async () => {
+test("two users have separate conversations, even under the same name", async () => {
   const { client, other } = await open();
   const mine = await client.sessions.create("counter", { id: "talk" });
   await mine.invoke("one");
@@ -215,7 +215,7 @@ test("a turn takes every field that its route takes", () => {
   expect(Object.keys(known).toSorted()).toEqual(fields.toSorted());
 });
 
-test("a conversation is summed up over HTTP", async () => {
+test("a conversation can be compacted over HTTP", async () => {
   const { client } = await open();
   const talk = await client.sessions.create("counter", { id: "long" });
   expect(await talk.runCompaction()).toBeNull();

@@ -89,7 +89,7 @@ test("a reader with other keys gets a refusal", async () => {
   expect(await new Watcher(stranger.deltas, key).ended).toEqual(new DeltasCutError({ reason: "refused" }));
 });
 
-test("one reader more than a worker takes is refused, and may come when another has left", async () => {
+test("a reader above the worker's limit is refused, and admitted when another has left", async () => {
   const store = memoryStore();
   const { deltas: source } = await worker(store, { maxReaders: 1 });
   answer(source, key, "a1").take({ kind: "text", text: "hello" });
@@ -116,7 +116,7 @@ async function deaf(record: WorkerRecord, sealer: Seal, at = Date.now()): Promis
   return socket;
 }
 
-test("a reader that does not read is cut by the worker, others go on", async () => {
+test("a reader that does not read is disconnected, and others continue", async () => {
   const store = memoryStore();
   const { deltas: source, record, sealer } = await worker(store);
   const feed = answer(source, key, "a1");
@@ -150,7 +150,7 @@ test("a reader that does not read is cut by the worker, others go on", async () 
   expect(watcher.shown === said).toBe(true);
 });
 
-test("a worker stays on the list while it lives, shows readers that it does, and leaves both", async () => {
+test("a running worker stays on the list and sends its readers a sign of life; a stopped one does neither", async () => {
   const store = memoryStore();
   const clock = manualClock();
   const { deltas } = processOf(store, undefined, clock);
@@ -164,7 +164,7 @@ test("a worker stays on the list while it lives, shows readers that it does, and
   await expect(processOf(store).deltas.serve({ url: "https://worker.example" })).rejects.toThrow("http://10");
 });
 
-test("an idle reader hears that the worker lives, until the key of the tree is destroyed", async () => {
+test("an idle reader gets signs of life until the key of the tree is destroyed", async () => {
   const store = memoryStore();
   const clock = manualClock();
   const keys = storedKeys(store.keys, environmentKeys({ REEVE_KEY: secret }));

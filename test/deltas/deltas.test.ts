@@ -23,7 +23,7 @@ async function worker(store: Parameters<typeof processOf>[0]): Promise<Deltas> {
   return deltas;
 }
 
-test("pieces that come close together travel as one, and the last ones come before the end", async () => {
+test("pieces that come close together are sent as one, and the last ones before the end", async () => {
   const store = memoryStore();
   const [source, reader] = [await worker(store), some(store)];
   const feed = answer(source, key, "a1");
@@ -37,7 +37,7 @@ test("pieces that come close together travel as one, and the last ones come befo
   expect(watcher.heard[1]?.text).toBe(Array.from({ length: 1_000 }, (_, n) => `${n} `).join(""));
 });
 
-test("a subscriber that comes in the middle of an answer gets it from its beginning, here and elsewhere", async () => {
+test("a subscriber that joins during an answer gets it from its beginning, in this and other processes", async () => {
   const store = memoryStore();
   const source = await worker(store);
   const feed = answer(source, key, "a1");
@@ -53,7 +53,7 @@ test("a subscriber that comes in the middle of an answer gets it from its beginn
   }
 });
 
-test("trees of one name of two tenants are two, here and elsewhere", async () => {
+test("trees of two tenants with the same id have separate streams, in this and other processes", async () => {
   const store = memoryStore();
   const source = await worker(store);
   const watchers = [new Watcher(source, "other/books"), new Watcher(some(store), "other/books")];
@@ -65,7 +65,7 @@ test("trees of one name of two tenants are two, here and elsewhere", async () =>
   expect(watchers.flatMap(({ heard }) => heard)).toEqual([]);
 });
 
-test("a lost worker loses nothing, and another one restarts the answer", async () => {
+test("after a lost worker another one restarts the answer, and no text is missing", async () => {
   const store = memoryStore();
   const [first, reader] = [await worker(store), some(store)];
   answer(first, key, "a1").take({ kind: "text", text: "half of" });
@@ -104,7 +104,7 @@ test("without an endpoint a model streams only while there is a subscriber", asy
   expect(() => answer(reader, key, "a3")).toThrow("no watcher");
 });
 
-test("a reader that reads nothing is cut with an error, and its queue is freed", async () => {
+test("a reader that reads nothing is disconnected with an error, and its queue is freed", async () => {
   const source = some(memoryStore());
   const over = Promise.withResolvers<void>();
   const slow = source.watch(key, () => over.promise);
@@ -145,7 +145,7 @@ test("readers get the newest progress of a call, even late readers, in this and 
   expect(late.heard).toEqual([]);
 });
 
-test("the progress of a call costs nothing where no reader can come", () => {
+test("the progress of a call is not recorded if no reader can subscribe", () => {
   const deltas = some(memoryStore());
   const feed = updates(deltas, key, "t1");
   expect(feed.isOpen).toBe(false);

@@ -188,7 +188,7 @@ test("workloads, budgets and services select their pods", () => {
   for (const selector of selectors) expect(pods).toContainEqual(expect.objectContaining(selector));
 });
 
-test("probes ask where the documentation says", () => {
+test("probes use the documented addresses", () => {
   const ask = (name: string): readonly string[] => {
     const { readinessProbe, livenessProbe, ports } = containerOf(name);
     return [readinessProbe, livenessProbe].map(({ httpGet }) => {

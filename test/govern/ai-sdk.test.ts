@@ -47,7 +47,7 @@ async function leadAndWriter(model: (id: string) => LanguageModelV4): Promise<un
   return await lead.generate({ prompt: "go" });
 }
 
-test("a stop condition of the AI SDK lets a child spend four times the limit", async () => {
+test("without govern, a stop condition of the AI SDK lets a child spend four times the limit", async () => {
   const double = await openDouble({ script });
   await leadAndWriter(open(double));
   expect(billed(double)).toBeGreaterThan(4 * limit);

@@ -60,8 +60,11 @@ test.each(everyDoor)("$provider, at its $door: no call costs more than it reserv
   await neverMoreThanReserved(way, {}, (messages) => [messages.length]);
 });
 
-test.each(everyDoor)("$provider, at its $door: nor does one that continues a conversation", async (way) => {
-  // The fake provider draws the hidden text of each prompt; a real one hides the same text in the same prefix.
-  const nothingHidden = { hiddenTokensPerMessage: 0, toolPromptTokens: 0 };
-  await neverMoreThanReserved(way, nothingHidden, (messages) => [2, messages.length]);
-});
+test.each(everyDoor)(
+  "$provider, at its $door: no call that continues a conversation costs more than it reserved",
+  async (way) => {
+    // The fake provider draws the hidden text of each prompt; a real one hides the same text in the same prefix.
+    const nothingHidden = { hiddenTokensPerMessage: 0, toolPromptTokens: 0 };
+    await neverMoreThanReserved(way, nothingHidden, (messages) => [2, messages.length]);
+  },
+);

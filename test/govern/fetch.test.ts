@@ -52,7 +52,7 @@ test.each(everyWay)("$name, $mode: the reservation becomes the provider's bill",
   expect([reserved.tokens, inDoubt.tokens]).toEqual([0, 0]);
 });
 
-test.each(everyWay)("$name, $mode: a call says no more than fits", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: a call gets at most the output that fits", async ({ name, mode }) => {
   const double = await openDouble({ script: () => ({ text: "word ".repeat(2_000) }) });
   const fetch = govern.fetch({ budget: { maxTokens: 500 } });
   const { finishReason } = await ask(modelOf(name, double, fetch), mode, { maxOutputTokens: 2_000 });
@@ -79,16 +79,19 @@ test.each(everyWay)("$name, $mode: a refusal of the provider costs nothing", asy
 
 const mishaps = ["executed-then-reset", "missing-usage", "absurd-usage", "cut"] as const;
 
-test.each(everyWayWith(mishaps))("$name, $mode, $value: stays booked at its ceiling", async (way) => {
-  const { name, mode, value: kind } = way;
-  const fault = kind === "cut" ? { kind, afterBytes: 40 } : kind;
-  const double = await openDouble({ script: () => ({ text: "at the brook", fault }) });
-  const fetch = govern.fetch({ budget: { maxTokens: 5_000 } });
-  await ask(modelOf(name, double, fetch), mode).catch(() => {});
-  const { settled, reserved, inDoubt } = fetch.account.spend;
-  expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);
-  expect(inDoubt.tokens).toBeGreaterThanOrEqual(billed(double));
-});
+test.each(everyWayWith(mishaps))(
+  "$name, $mode: a call that ends with $value stays booked at its ceiling",
+  async (way) => {
+    const { name, mode, value: kind } = way;
+    const fault = kind === "cut" ? { kind, afterBytes: 40 } : kind;
+    const double = await openDouble({ script: () => ({ text: "at the brook", fault }) });
+    const fetch = govern.fetch({ budget: { maxTokens: 5_000 } });
+    await ask(modelOf(name, double, fetch), mode).catch(() => {});
+    const { settled, reserved, inDoubt } = fetch.account.spend;
+    expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);
+    expect(inDoubt.tokens).toBeGreaterThanOrEqual(billed(double));
+  },
+);
 
 test("an aborted stream stays booked at its ceiling", async () => {
   const fault = { kind: "hang", afterBytes: 2_000 } as const;
@@ -105,7 +108,7 @@ test("an aborted stream stays booked at its ceiling", async () => {
   expect(fetch.account.doubts).toHaveLength(1);
 });
 
-test("several answers at once share the limit", async () => {
+test("several answers of one request share the limit", async () => {
   const double = await openDouble();
   const sent: unknown[] = [];
   const fetch = govern.fetch({
@@ -135,7 +138,7 @@ test.each([
   ],
   ["a search by the provider", { web_search_options: {} }],
   ["a tool of the provider", { tools: [{ type: "web_search" }] }],
-])("%s has no bound: refused under a limit unless allowed", async (_, more) => {
+])("%s has no token bound and is refused under a limit unless allowed", async (_, more) => {
   const made: unknown[] = [];
   const fetch = async (): Promise<Response> => {
     made.push(1);
@@ -151,7 +154,7 @@ test.each([
   expect((await send(govern.fetch({ fetch }))).status).toBe(200);
 });
 
-test("an uncountable request is refused under a limit; reading is not", async () => {
+test("a request that cannot be counted is refused under a limit; a GET request is not", async () => {
   const governed = govern.fetch({
     budget: { maxTokens: 10_000 },
     fetch: async () => new Response("ok"),

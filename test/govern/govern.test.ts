@@ -20,7 +20,7 @@ async function read<Part>(stream: ReadableStream<Part>): Promise<readonly Part[]
   return parts;
 }
 
-test("a governed model is the same model, of either version of the specification", async () => {
+test("a governed model behaves like its model, in either version of the specification", async () => {
   const v4 = govern(fakeV4(said).model);
   const v3 = govern(fakeV3([{ type: "text", text: "At the brook." }]).model);
   expect(v4).toMatchObject({ specificationVersion: "v4", provider: "acme.chat", modelId: "acme-1" });
@@ -36,13 +36,13 @@ test("a value that is not a model is refused with a hint", () => {
   expect(() => govern(old)).toThrow(/v2 are not supported/);
 });
 
-test("without a limit a call is passed on as it is", async () => {
+test("without a limit a call is passed on unchanged", async () => {
   const { model, calls } = fakeV4(said);
   await govern(model).doGenerate({ prompt });
   expect(calls[0]).toEqual({ prompt });
 });
 
-test("under a limit a call says no more than fits, down to a floor", async () => {
+test("under a limit a call gets at most the output that fits, and at least a floor", async () => {
   const { model, calls } = fakeV4(said);
   const governed = govern(model, { budget: { maxTokens: 250 } });
   await governed.doGenerate({ prompt, maxOutputTokens: 1_000 });
@@ -70,7 +70,7 @@ test("a prompt counts by its bytes until its provider has counted it", async () 
   expect(reserved).toEqual([bytes + 100, 10 + 100, 10 + bytes + 100]);
 });
 
-test("an answer cut where the money ended loses its tool calls, streamed or not", async () => {
+test("an answer cut by the budget loses its tool calls, streamed or not", async () => {
   const budget = { maxTokens: 250 };
   const answering = (reason: "length" | "tool-calls") => {
     const whole = govern(fakeV4(called, finish(reason)).model, { budget });
@@ -110,7 +110,7 @@ test.each([
     { tools: [{ type: "provider" as const, id: "acme.search" as const, name: "s", args: {} }] },
   ],
   ["a conversation that the provider keeps", { providerOptions: { acme: { previousResponseId: "1" } } }],
-])("%s has no bound: refused under a limit unless allowed", async (_, more) => {
+])("%s has no token bound and is refused under a limit unless allowed", async (_, more) => {
   const { model } = fakeV4(said);
   const budget = { maxTokens: 10_000 };
   await expect(govern(model, { budget }).doGenerate({ prompt, ...more })).rejects.toMatchObject({
@@ -121,7 +121,7 @@ test.each([
   await govern(model).doGenerate({ prompt, ...more });
 });
 
-test("thinking that a package adds on top is reserved, and shrinks with the rest", async () => {
+test("thinking tokens that a package adds are reserved, and shrink with the output", async () => {
   const { model, calls } = fakeV4(said);
   const providerOptions = { anthropic: { thinking: { type: "enabled", budgetTokens: 2_000 } } };
   const governed = govern(model, { budget: { maxTokens: 3_200 } });
@@ -178,7 +178,7 @@ test("an account of another copy of the package is refused, and not opened again
   expect(() => govern.run(foreign, () => 1)).toThrow("another copy");
 });
 
-test("all accounts around a call and that of its model are booked together or not at all", async () => {
+test("a call is booked on all its accounts or on none", async () => {
   const governed = govern(fakeV4(said).model, { budget: { maxTokens: 1_000 } });
   await govern.run({ name: "outer", budget: { maxTokens: 500 } }, async (outer) => {
     await govern.run({ name: "inner", budget: { maxTurns: 1 } }, async (inner) => {
@@ -202,7 +202,7 @@ test("an account can be shared between models and entered again", async () => {
   await expect(govern.run(tenant, () => one.doGenerate({ prompt }))).rejects.toMatchObject({ used: 2 });
 });
 
-test("two calls at once share the remaining budget", async () => {
+test("two concurrent calls share the remaining budget", async () => {
   const { model, calls } = fakeV4([], finish("stop"), { answers: "never" });
   const governed = govern(model, { budget: { maxTokens: 300 } });
   void governed.doGenerate({ prompt, maxOutputTokens: 150 });

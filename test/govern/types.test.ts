@@ -20,7 +20,7 @@ test("a governed fetch is a fetch, and `run` returns what its work returns", () 
   expectTypeOf(govern.run({}, async ({ spend }) => spend.turns)).toEqualTypeOf<Promise<number>>();
 });
 
-test("a model is governed on an account of its own or on one that was opened, and never on a bare name", () => {
+test("a model is governed on a new account or an opened one, and a plain name does not compile", () => {
   const { model } = fakeV4([]);
   const account = govern.account({ budget: { maxTokens: 1 } });
   govern(model, { account, unpriced: "allow" });

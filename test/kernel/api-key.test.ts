@@ -12,7 +12,7 @@ const record: ApiKeyRecord = {
   limits: { budget: { maxCostUsd: 1.5, onLimit: "wait" }, priority: "low", maxAgents: 3 },
 };
 
-test("the record of a key comes back from JSON as it was", () => {
+test("the record of a key survives JSON", () => {
   const { limits: _, ...unlimited } = { ...record, tenant: null, user: null };
   for (const each of [record, unlimited])
     expect(ApiKeyRecord.decode(JSON.parse(JSON.stringify(each)))).toEqual(each);

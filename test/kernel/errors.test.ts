@@ -102,7 +102,7 @@ test("every error class of the kernel is among the samples", async () => {
   expect(new Set(samples.map((error) => error.constructor))).toEqual(await getErrorClasses());
 });
 
-test("a thrown value of foreign code becomes data, whatever it is", () => {
+test("any value thrown by other code becomes an error record", () => {
   expect(encodeError(new RangeError("too big"))).toEqual({
     code: "foreign",
     kind: "RangeError",
@@ -114,13 +114,13 @@ test("a thrown value of foreign code becomes data, whatever it is", () => {
   });
 });
 
-test("our errors are recognised across copies of the package", () => {
+test("errors of the runtime are recognised across copies of the package", () => {
   const copy = Object.assign(new Error("copy"), { [Symbol.for("reeve.error")]: true });
   expect(ReeveError.is(copy)).toBe(true);
   expect(ReeveError.is(new Error("other"))).toBe(false);
 });
 
-test("only errors that may pass are retryable", () => {
+test("only temporary errors are retryable", () => {
   const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
   expect(retryable).toEqual(["preempted", "superseded", "no-answer", "retryable", "model"]);
 });

@@ -18,7 +18,7 @@ const labels = fc.record(
   { requiredKeys: ["untrusted", "private"] },
 );
 
-test("whatever is joined has the labels of both, names at most twenty sources, and changes nothing twice", () => {
+test("joined labels have the labels of both, at most twenty sources, and joining again changes nothing", () => {
   fc.assert(
     fc.property(labels, labels, (one, other) => {
       const joined = Labels.join(one, other);

@@ -25,7 +25,7 @@ const hit = (score: number, at: number, name = "f"): MemoryHit => ({
   at,
 });
 
-test("names of owners and items are read back, and no two share one", () => {
+test("names of owners and items are unique and can be parsed", () => {
   fc.assert(
     fc.property(owner, owner, item, item, (one, other, first, second) => {
       expect(MemoryOwner.parse(MemoryOwner.key(one))).toEqual(one);
@@ -69,7 +69,7 @@ test("terms are at most 256 of 64 characters, and folding them again changes not
   );
 });
 
-test("a rarer term weighs more, and a very common one nothing beside it", () => {
+test("a rarer term weighs more, and a very common one has no weight beside it", () => {
   const weights = weighTerms(
     new Map([
       ["rare", 1],

@@ -1,7 +1,7 @@
 import { ChatMessage, ContentBlock } from "reeve";
 import { expect, test } from "vitest";
 
-test("a block of a type we do not know comes back exactly as it was stored", () => {
+test("a block of an unknown type is read exactly as it was stored", () => {
   const stored = { type: "hologram", layers: [1, 2] };
   const block = ContentBlock.decode(stored);
   expect(block).toEqual({ type: "unknown", raw: stored });

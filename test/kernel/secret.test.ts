@@ -23,11 +23,11 @@ const shown: Readonly<Record<string, unknown>> = {
   "its parts": inspect(Object.assign({}, password, Object.getOwnPropertyDescriptors(password))),
 };
 
-test.each(Object.entries(shown))("%s does not show it", (_, text) => {
+test.each(Object.entries(shown))("%s does not show the value of a secret", (_, text) => {
   expect(inspect(text)).not.toContain(value);
 });
 
-test("it prints as [secret], and reveal returns its value", () => {
+test("a secret prints as [secret], and reveal returns its value", () => {
   expect(`it is ${lost}`).toBe("it is [secret]");
   expect(JSON.stringify({ password })).toBe('{"password":"[secret]"}');
   expect(inspect([password])).toBe("[ [secret] ]");
@@ -41,6 +41,6 @@ const journaled: Json = { password };
 // @ts-expect-error: a text is wanted.
 const text: string = password;
 
-test("it does not pass for a text, or for JSON", () => {
+test("a secret is not assignable to a string or to JSON", () => {
   expect([journaled, text]).toHaveLength(2);
 });

@@ -56,7 +56,7 @@ test("1.2 depth is informational: nothing limits it", () => {
   expect(deep.depth).toBe(1000);
 });
 
-test("1.3 one progress topic per tree; only a root has no parent", () => {
+test("1.3 a tree has one progress topic, and only its root has no parent", () => {
   expect(Supervision.progressTopic(spawn(root, 1))).toBe(Supervision.progressTopic(root));
   expect(Supervision.progressTopic(root)).toBe("agent.progress/t");
   expect([Supervision.isRoot(root), Supervision.isRoot(spawn(root, 1))]).toEqual([true, false]);
@@ -68,7 +68,7 @@ test("1.4 supervision is frozen plain JSON", () => {
   expect(JSON.parse(JSON.stringify(child))).toEqual(child);
 });
 
-test("priorities weigh 0, 1, 2, 4, 8", () => {
+test("priorities have the weights 0, 1, 2, 4 and 8", () => {
   expect(Priority.all.map(Priority.weight)).toEqual([0, 1, 2, 4, 8]);
 });
 

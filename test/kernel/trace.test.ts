@@ -16,7 +16,7 @@ test("a traceparent is read and written", () => {
   expect(TraceParent.parse(header.replace(/01$/, "00"))?.sampled).toBe(false);
 });
 
-test("one of a later version is read as far as it is known", () => {
+test("a traceparent of a later version is read up to its known fields", () => {
   expect(TraceParent.parse(`${header.replace(/^00/, "01")}-more`)?.sampled).toBe(true);
 });
 
@@ -28,11 +28,11 @@ test.each([
   `${header}-more`,
   header.replace("0af7651916cd43dd8448eb211c80319c", "0".repeat(32)),
   header.replace("b7ad6b7169203331", "0".repeat(16)),
-])("%j is not one", (text) => {
+])("%j is not a traceparent", (text) => {
   expect(TraceParent.parse(text)).toBeNull();
 });
 
-test("the ids of 200,000 steps of one tree are apart, and look like ids", () => {
+test("the span ids of 200,000 steps of one tree are unique and valid", () => {
   const ids = new Set<string>();
   const tree = TreeId.of("0d1b0d0e-8c7e-4d0c-9f5b-9c6b0c6d7a01");
   for (let run = 0; run < 100; run++) {

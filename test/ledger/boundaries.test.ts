@@ -23,7 +23,7 @@ test("2.7 a demoted run that is demoted once more is still passed over", () => {
   expect([tree.phase("a"), tree.slot("a").skipped, tree.headcount]).toEqual(["parked", true, 1]);
 });
 
-test("2.7 a slot that goes to the run it was promised to is not free: a demoted run is still passed over", () => {
+test("2.7 a demoted run is still skipped after a slot moved to the run it was promised to", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a", { priority: "low" });
   tree.admit("b");
@@ -35,7 +35,7 @@ test("2.7 a slot that goes to the run it was promised to is not free: a demoted 
   expect([tree.phase("d"), tree.slot("b").skipped]).toEqual(["running", true]);
 });
 
-test("2.5 the slot of a run that ends goes to the run it was promised to, whichever others wait", () => {
+test("2.5 the slot of a run that ends goes to the run it was promised to, whichever other runs wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("d", { priority: "high" });
@@ -44,7 +44,7 @@ test("2.5 the slot of a run that ends goes to the run it was promised to, whiche
   expect([tree.phase("d"), tree.phase("e")]).toEqual(["running", "pending"]);
 });
 
-test("2.11 a held run that comes to wait leaves its slot to the next in line", () => {
+test("2.11 a held run that begins to wait leaves its slot to the next in the queue", () => {
   const tree = fullTree();
   tree.admit("b", { onFull: "wait" });
   tree.of("pause", "a");
@@ -52,7 +52,7 @@ test("2.11 a held run that comes to wait leaves its slot to the next in line", (
   expect([tree.phase("a"), tree.phase("b")]).toEqual(["parked", "running"]);
 });
 
-test("2.11 pause names the runs that it holds: none that is held already, none that is cancelled", () => {
+test("2.11 pause returns the runs that it holds, without runs already held or cancelled", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a");
   tree.admit("b");
@@ -63,7 +63,7 @@ test("2.11 pause names the runs that it holds: none that is held already, none t
   expect([tree.slot("b").held, tree.of("pause", "a")]).toEqual([false, []]);
 });
 
-test("2.8 a run that waits for a held one and for others does not wait in vain", () => {
+test("2.8 a wait that includes a held run is not a deadlock until that run is resumed", () => {
   const tree = fullTree();
   tree.admit("b", { onFull: "wait" });
   tree.admit("c", { onFull: "wait" });
@@ -97,14 +97,14 @@ test("3.9 a top-up of a run leaves the tree's limits as they are", () => {
   expect([tree.account("a").maxTokens, tree.state.tree.account.maxTokens]).toEqual([15, 100]);
 });
 
-test("3.10 a limit of nothing is not warned of before anything is used", () => {
+test("3.10 a limit of 0 gives no warning before anything is used", () => {
   const tree = new Tree({ treeBudget: { maxCostUsd: 0 } });
   const free = { input: 0, output: 0 };
   expect(tree.begin("root", { ask: { price: free } })).toMatchObject({ kind: "granted" });
   expect(tree.effects).toEqual([]);
 });
 
-test("9.1 one micro-dollar short of the loan is borrowed, and until then nothing has happened", () => {
+test("9.1 a call one micro-dollar above the loan asks to borrow it, and changes nothing until then", () => {
   const tree = new Tree({ block: { tokens: 1_000, costMicros: 29 } });
   tree.begin("root", { ask: null });
   tree.wait("root", null);
@@ -130,6 +130,6 @@ test("9.1 a call without a price borrows the tokens that its loan lacks", () => 
   });
 });
 
-test("9.1 a tree that has borrowed nothing gives nothing back", () => {
+test("9.1 a tree that borrowed nothing returns nothing", () => {
   expect(new Tree().do({ kind: "giveBack" })).toBeNull();
 });

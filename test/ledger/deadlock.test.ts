@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { run, Tree } from "./tree.ts";
 
-test("2.12 maxAgents 1: a queue request is denied at once with would-deadlock", () => {
+test("2.12 with maxAgents 1 a queue request is denied at once with would-deadlock", () => {
   const tree = new Tree({ maxAgents: 1 });
   expect(tree.admit("a", { onFull: "wait", detached: true })).toMatchObject({ reason: "would-deadlock" });
 });
 
-test("2.12 every live run waits on a queued one: denied at once with would-deadlock", () => {
+test("2.12 a request is denied at once with would-deadlock if every live run waits for a queued one", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.wait("root", ["a"]);
@@ -79,7 +79,7 @@ test("2.12 a wait that would stop the whole tree drops the queued runs", () => {
   expect(tree.phase("b")).toBe("pending");
 });
 
-test("2.12 if all wait for a parked run, the lowest waiting run lends its slot", () => {
+test("2.12 if all runs wait for a parked run, the lowest waiting run lends its slot", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });

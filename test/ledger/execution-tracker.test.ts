@@ -13,7 +13,7 @@ function caught(action: () => unknown): unknown {
   return null;
 }
 
-test("exactly at the cap is fine, one over is not, in the order tokens, cost, turns", () => {
+test("usage exactly at the cap is allowed and one over is not, checked in the order tokens, cost, turns", () => {
   const tab = new ExecutionTracker(all);
   tab.consume({ tokens: 100, costUsd: 1, turns: 2 });
   tab.consume({});
@@ -26,13 +26,13 @@ test("exactly at the cap is fine, one over is not, in the order tokens, cost, tu
   });
 });
 
-test("three tenths of a dollar are not over thirty cents", () => {
+test("a spend of 0.1 + 0.2 dollars does not exceed a cap of 0.3 dollars", () => {
   const tab = new ExecutionTracker({ maxCostUsd: 0.3 });
   tab.consume({ costUsd: 0.1 + 0.2 });
   expect(() => tab.consume({ costUsd: 0.000_001 })).toThrow(BudgetExhaustedError);
 });
 
-test("an absent limit is none, and nothing is kept for landing", () => {
+test("without a limit nothing is refused, and nothing is kept for landing", () => {
   expect(() => new ExecutionTracker().consume({ tokens: 1e9, costUsd: 1e6, turns: 1e6 })).not.toThrow();
   expect(() => new ExecutionTracker({ maxTurns: 2 }).consume({ turns: 2 })).not.toThrow();
 });
@@ -57,7 +57,7 @@ test("a settlement books the actual usage instead, once", () => {
   expect(() => tab.reserve({ tokens: 1 })).toThrow(BudgetExhaustedError);
 });
 
-test("figures that cannot be are never a credit", () => {
+test("impossible usage figures never reduce the spend", () => {
   const tab = new ExecutionTracker(all);
   const call = tab.reserve({ tokens: 100 });
   tab.settle(call, { tokens: Number.NaN });

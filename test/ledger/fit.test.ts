@@ -26,11 +26,11 @@ test.for<Price>([
   { ...flat, cacheWrite: -1 },
   { ...flat, request: 0.5 },
   { ...flat, tiers: [{ aboveInputTokens: -1, input: 1, output: 1 }] },
-])("a price that cannot be is not booked: %j", (price) => {
+])("an invalid price is refused: %j", (price) => {
   expect(() => begin(price)).toThrow(RangeError);
 });
 
-test("the ceiling is at the dearest rates that can apply, and the output shrinks by them", () => {
+test("the ceiling uses the highest rates that can apply, and the output shrinks by them", () => {
   expect(begin(flat)).toMatchObject({ outputTokens: 100, ceiling: { costMicros: 200 } });
   expect(begin({ ...flat, cacheWrite: 2_000_000 })).toMatchObject({ ceiling: { costMicros: 300 } });
   expect(begin({ ...flat, request: 7 })).toMatchObject({ ceiling: { costMicros: 207 } });

@@ -29,7 +29,7 @@ test("an execution that another one has replaced begins nothing", () => {
   expect(begin("c")).toMatchObject({ kind: "granted" });
 });
 
-test("an older execution that asks for the first time after its successor is let in once, then the next wins", () => {
+test("an older execution that first asks after its successor is admitted once, then the successor wins", () => {
   const tree = new Tree();
   const begin = (id: string) => tree.begin("root", { epoch: { id, order: null } }).kind;
   // The engine executes the run again as `again` when `successor` is refused.
@@ -43,7 +43,7 @@ test("an older execution that asks for the first time after its successor is let
   ]);
 });
 
-test("where the engine orders executions, an older one is refused also if it asks for the first time", () => {
+test("if the engine orders executions, an older one is refused even at its first call", () => {
   const tree = new Tree();
   const begin = (order: number) => tree.begin("root", { epoch: { id: `execution-${order}`, order } }).kind;
   expect([2, 1, 2, 3, 2, 3].map(begin)).toEqual([
@@ -119,7 +119,7 @@ test("5.4 attempts that were settled are not lost: a retried step goes on", () =
   expect(tree.begin("root", { step: step(1), attempt: attempt("5") })).toMatchObject({ kind: "granted" });
 });
 
-test("5.3 a tool that has begun before and is open is noticed", () => {
+test("5.3 a tool call that began before and is still open is reported as such", () => {
   const tree = new Tree();
   expect(tree.begin("root", { step: step(1), attempt: attempt("1"), ask: null })).toEqual({
     kind: "granted",
@@ -226,7 +226,7 @@ test("a call in flight is settled on its remaining ancestors if its parent has e
   expect(tree.account("root")).toMatchObject({ reserved: { tokens: 0 }, settled: { tokens: 2 } });
 });
 
-test("9.1 more than the tenant has lent is borrowed first, and nothing has happened until then", () => {
+test("9.1 a call above the loan asks to borrow first, and changes nothing until then", () => {
   const tree = new Tree({ block: { tokens: 25, costMicros: null } });
   tree.begin("root");
   const before = tree.state;
@@ -237,14 +237,14 @@ test("9.1 more than the tenant has lent is borrowed first, and nothing has happe
   expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: null });
 });
 
-test("5.4 an execution that has to borrow first is the newest all the same", () => {
+test("5.4 an execution that must borrow first still counts as the newest", () => {
   const tree = new Tree({ block: { tokens: 0, costMicros: null } });
   expect(tree.begin("root", { epoch: { id: "new", order: 2 } })).toMatchObject({ kind: "needs-block" });
   const late = tree.begin("root", { epoch: { id: "old", order: 1 }, blockIsFinal: true });
   expect(late).toMatchObject({ kind: "refused", why: "superseded" });
 });
 
-test("9.1 where the tenant has no more, its block is a limit without a slice", () => {
+test("9.1 if the tenant has no more budget, its loan is a limit without a landing slice", () => {
   const tree = new Tree({ block: { tokens: 35, costMicros: null } });
   tree.begin("root");
   expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: "tokens" });
@@ -287,7 +287,7 @@ test("9.1 the tenant corrects the cost of a call of a closed lease, even after i
   expect(tree.state.tree.block?.used).toEqual({ tokens: 0, costMicros: 0 });
 });
 
-test("9.1 nothing is reserved under a lease that is over", () => {
+test("9.1 nothing is reserved under an expired lease", () => {
   const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
   tree.do({ kind: "lend", tokens: 0, costMicros: 0, limits, leasedAt: 1, until: 1_001, adds: true });
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });

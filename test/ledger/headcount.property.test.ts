@@ -78,7 +78,7 @@ function property(create: (maxAgents: number, allowPreempt: boolean) => Headcoun
 const manyRuns = { timeout: 600_000 };
 
 test(
-  "2.9 at no instant, in any interleaving, more runs than maxAgents; no slot is lost; no run starves",
+  "2.9 in any interleaving at most maxAgents runs hold a slot, no slot is lost, and no run starves",
   manyRuns,
   () => {
     const ledger = property((maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt));
@@ -97,14 +97,14 @@ test(
   },
 );
 
-test("2.9 the same property finds the fault of the published algorithm", () => {
+test("2.9 the same property fails for the published algorithm", () => {
   const { failed, counterexample } = fc.check(property((maxAgents) => new PublishedHeadcounter(maxAgents)));
   expect(failed).toBe(true);
   // Spawns a low and a high priority run: both work.
   expect(counterexample?.[2].map(([kind]) => kind)).toEqual(["admit", "admit"]);
 });
 
-test("2.9 the published algorithm runs one too many even where victims stop at once", () => {
+test("2.9 the published algorithm runs one agent too many even if victims stop at once", () => {
   const published = new PublishedHeadcounter(2);
   const wish = { parent: root, budget: null, onFull: "deny", detached: false, at: 0 } as const;
   published.admit({ ...wish, run: run("a"), priority: "low" });

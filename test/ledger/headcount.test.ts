@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { run, Tree } from "./tree.ts";
 
-test("2.1 root counts 1", () => {
+test("2.1 the root holds one slot", () => {
   expect(new Tree().headcount).toBe(1);
 });
 
@@ -31,14 +31,14 @@ test("2.2 running, waiting and yielding runs hold a slot; pending and parked one
   expect(tree.headcount).toBe(3);
 });
 
-test("2.3 room: granted whatever the priority", () => {
+test("2.3 with a free slot any priority is granted", () => {
   const tree = new Tree({ maxAgents: 6 });
   for (const priority of ["background", "low", "normal", "high", "critical"] as const) {
     expect(tree.admit(priority, { priority })).toEqual({ kind: "granted" });
   }
 });
 
-test("2.3 full and normal or below: denied, or queued if the caller asked to wait", () => {
+test("2.3 in a full tree normal priority and below is denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "background" });
   expect(tree.admit("b")).toEqual({
@@ -132,7 +132,7 @@ test("1.5 preemption looks at base priority only", () => {
   expect(tree.admit("d", { priority: "high" })).toMatchObject({ reason: "no-lower-priority" });
 });
 
-test("2.9 the published counter-example: two high runs after a low one never make three", () => {
+test("2.9 two high runs after a low one never hold three slots, as in the published counter-example", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });

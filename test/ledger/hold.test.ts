@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { root, run, Tree } from "./tree.ts";
 
-test("2.11 pause holds the run and its subtree, and their slots go on", () => {
+test("2.11 pause holds the run and its subtree, and their slots go to others", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a");
   tree.admit("b", { parent: run("a") });
@@ -49,7 +49,7 @@ test("2.11 a run resumed before it has yielded goes on", () => {
   expect(tree.effects).toEqual([{ kind: "spare", run: run("a") }]);
 });
 
-test("2.11 resumed but preempted: it still yields", () => {
+test("2.11 a resumed run that was preempted still yields", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });

@@ -22,7 +22,7 @@ test("3.8 the last turn is reserved for landing", () => {
   expect(tree.begin("root", { ask: landing })).toMatchObject({ kind: "denied", used: 2 });
 });
 
-test("3.8 maxTurns 1 keeps nothing", () => {
+test("3.8 maxTurns 1 keeps no turn for landing", () => {
   const tree = new Tree({ rootBudget: { maxTurns: 1 } });
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
   expect(tree.begin("root", { ask: landing })).toMatchObject({ kind: "denied", dimension: "turns" });

@@ -28,7 +28,7 @@ const admission = (number: number, at: number) =>
     at,
   }) as const;
 
-test("nothing is admitted once the parent's deadline is over", () => {
+test("no child is admitted after its parent's deadline", () => {
   expect(Ledger.admit(opened, admission(1, 10_000)).decision.kind).toBe("granted");
   expect(Ledger.admit(opened, admission(1, 10_001)).decision).toMatchObject({
     kind: "denied",

@@ -29,7 +29,7 @@ function drain(tree: Tree): readonly RunId[] {
   }
 }
 
-test("a line that is longer than a page is served in its order", () => {
+test("a queue longer than a page is served in its order", () => {
   const tree = queued(() => "normal");
   checkHeadcount(tree.state);
   expect(Object.keys(tree.state.pages).length).toBeGreaterThan(3);
@@ -38,7 +38,7 @@ test("a line that is longer than a page is served in its order", () => {
   expect(Object.values(tree.state.pages).flat()).toEqual([]);
 });
 
-test("runs that leave a long line, come back or change their priority keep it sorted", () => {
+test("a long queue stays sorted when runs leave, return or change priority", () => {
   const change = fc.tuple(fc.nat(5), fc.nat(199), fc.nat(4));
   const property = fc.property(fc.array(change, { minLength: 40, maxLength: 80 }), (changes) => {
     const tree = queued((index) => Priority.all[index % 4] ?? "normal");

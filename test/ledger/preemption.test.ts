@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { run, Tree } from "./tree.ts";
 
-test("2.4 full and high: the lowest strictly below is the victim, ties the one spawned last", () => {
+test("2.4 in a full tree the victim of a high run is the lowest run below it, or the one spawned last among equals", () => {
   const tree = new Tree({ maxAgents: 4 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "low" });
@@ -10,14 +10,14 @@ test("2.4 full and high: the lowest strictly below is the victim, ties the one s
   expect(tree.effects).toEqual([{ kind: "tell", run: run("b"), cause: "preempted" }]);
 });
 
-test("2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait", () => {
+test("2.4 without a run of strictly lower priority a spawn is denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "high" });
   expect(tree.admit("b", { priority: "high" })).toMatchObject({ reason: "no-lower-priority" });
   expect(tree.admit("b", { priority: "high", onFull: "wait" })).toEqual({ kind: "queued", victim: null });
 });
 
-test("2.4 allowPreempt false: denied, or queued if the caller asked to wait", () => {
+test("2.4 with allowPreempt false a spawn is denied, or queued if the caller asked to wait", () => {
   const tree = new Tree({ maxAgents: 2, allowPreempt: false });
   tree.admit("a", { priority: "low" });
   expect(tree.admit("b", { priority: "critical" })).toMatchObject({ reason: "preemption-off" });
@@ -145,7 +145,7 @@ test("2.5 a paused run's release frees nothing", () => {
   expect(tree.headcount).toBe(2);
 });
 
-test("2.5 root is never a victim", () => {
+test("2.5 the root is never a victim", () => {
   const tree = new Tree({ maxAgents: 2, priority: "background" });
   tree.admit("a", { priority: "critical" });
   tree.wait("root", ["a"]);

@@ -20,7 +20,7 @@ test("records that a command does not change keep their identity", () => {
   expect(common.spawn).toBe(before.tree.spawn);
 });
 
-test("a command without effect gives back the very state", () => {
+test("a command without effect returns the same state object", () => {
   const tree = new Tree();
   const before = tree.state;
   tree.of("wake", "root");
@@ -32,7 +32,7 @@ test("a command without effect gives back the very state", () => {
   expect(tree.state).toBe(before);
 });
 
-test("a state is plain JSON", () => {
+test("the state of the ledger is plain JSON", () => {
   const tree = new Tree({
     treeBudget: { maxTokens: 100, deadlineS: 5 },
     block: { tokens: 50, costMicros: null },
@@ -43,7 +43,7 @@ test("a state is plain JSON", () => {
   expect(JSON.parse(JSON.stringify(tree.state))).toEqual(tree.state);
 });
 
-test("the accounts of the path are all a command on a run needs; a missing one is an error, not a free call", () => {
+test("a command on a run needs only the accounts of its path, and a missing account is an error", () => {
   const tree = new Tree();
   tree.admit("a");
   tree.admit("b");
@@ -62,7 +62,7 @@ test("the accounts of the path are all a command on a run needs; a missing one i
   expect(() => Ledger.begin(lean, { ...call, run: run("b") })).toThrow("no account");
 });
 
-test("a path, and the runs that a pause reaches, are live runs from the top", () => {
+test("a path and the runs that a pause reaches are live runs, the root first", () => {
   const tree = new Tree({ maxAgents: 5 });
   tree.admit("a");
   tree.admit("b", { parent: run("a") });

@@ -58,14 +58,14 @@ test("3.7 an exceeded account stays so when other calls turn out cheaper, until 
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
 });
 
-test("3.7 a top-up that does not cover the spend opens nothing", () => {
+test("3.7 a top-up that does not cover the excess allows no call", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 50 } });
   overReport(tree);
   tree.do({ kind: "topUp", run: null, tokens: 9, costMicros: 0, turns: 0 });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", reason: "exceeded", limit: 59 });
 });
 
-test("3.7 the real cost of a call in doubt can exceed an account, too", () => {
+test("3.7 the real cost of a call in doubt can also exceed an account", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 50 } });
   tree.begin("root", { attempt: attempt("lost") });
   tree.settle("root", "lost", null);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { run, Tree } from "./tree.ts";
 
-test("2.7 lowered below normal while full: preempted, and passed over until another slot frees", () => {
+test("2.7 a run lowered below normal in a full tree is preempted, and skipped until another slot frees", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a");
   tree.admit("b");
@@ -13,7 +13,7 @@ test("2.7 lowered below normal while full: preempted, and passed over until anot
   expect(tree.effects).toEqual([{ kind: "resume", run: run("a") }]);
 });
 
-test("2.7 lowered below normal while waiting: parked at once, its slot is the line's", () => {
+test("2.7 a waiting run lowered below normal is parked at once, and its slot goes to the queue", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.wait("a", null);
@@ -25,7 +25,7 @@ test("2.7 lowered below normal while waiting: parked at once, its slot is the li
   ]);
 });
 
-test("2.7 lowered below normal with room, or to normal: nothing but the rank changes", () => {
+test("2.7 a run lowered with free slots, or to normal, changes only its priority", () => {
   const tree = new Tree({ maxAgents: 3 });
   tree.admit("a", { priority: "high" });
   tree.reprioritize("a", "low");
@@ -35,7 +35,7 @@ test("2.7 lowered below normal with room, or to normal: nothing but the rank cha
   expect([tree.phase("b"), tree.effects]).toEqual(["running", []]);
 });
 
-test("2.7 a demoted run on which all others wait is passed over no longer", () => {
+test("2.7 a demoted run for which all others wait is no longer skipped", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.wait("root", ["a"]);
@@ -98,7 +98,7 @@ test("2.7 a taker lowered to normal lets its victim go", () => {
   expect(tree.phase("b")).toBe("pending");
 });
 
-test("2.7 an unknown run: no effect; root cannot be paused by it", () => {
+test("2.7 reprioritizing an unknown run has no effect, and cannot pause the root", () => {
   const tree = new Tree({ maxAgents: 1 });
   const before = tree.state;
   expect(tree.reprioritize("a", "low")).toEqual({ phase: "ended" });

@@ -6,11 +6,11 @@ import { run } from "./tree.ts";
 const [a, b, c] = [run("a"), run("b"), run("c")];
 const tracker = (maxAgents: number) => new SpawnTracker(SpawnBudget.of({ maxAgents }));
 
-test("the root is there from the start", () => {
+test("the root holds a slot from the start", () => {
   expect(tracker(1).total).toBe(1);
 });
 
-test("a full house denies the rank and file with the dimension agents", () => {
+test("a full tree denies a run of normal priority with the dimension agents", () => {
   const house = tracker(2);
   expect(house.acquire(a)).toBe("granted");
   const error = (() => {
@@ -35,7 +35,7 @@ test("the slot moves when the victim has yielded; until then both are paused", (
   expect(house.isPaused(a)).toBe(false);
 });
 
-test("three acquires that break the published tracker do not break this one", () => {
+test("the three acquires that exceed the published tracker's limit do not exceed this one", () => {
   const house = tracker(2);
   house.acquire(a, "low");
   house.acquire(b, "high");
@@ -43,7 +43,7 @@ test("three acquires that break the published tracker do not break this one", ()
   expect(house.total).toBe(2);
 });
 
-test("a release gives the slot back, a paused run's gives none", () => {
+test("a release frees the slot, and the release of a paused run frees none", () => {
   const house = tracker(2);
   house.acquire(a, "low");
   house.acquire(b, "high");

@@ -30,7 +30,7 @@ const untroubled = ({ moves, ...rest }: Scenario): Scenario => ({
 test.each([
   ["counting after the call", countAfter],
   ["checking the balance first", checkFirst],
-])("P4 %s overspends in the same scenarios, even where nothing is lost", (_, planted) => {
+])("P4 %s overspends in the same scenarios, even if no call is lost", (_, planted) => {
   const sample = fc.sample(scenarios, { numRuns: 3000, seed: 1 }).map(untroubled);
   const markets = sample.map((scenario) => new Market(planted(scenario), scenario).play());
   expect(markets.filter(({ worst }) => worst > 0).length).toBeGreaterThan(1000);

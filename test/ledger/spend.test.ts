@@ -21,7 +21,7 @@ test("3.1 an absent limit is unlimited, and 0 allows nothing", () => {
   });
 });
 
-test("3.2 exactly at the cap is allowed, one over is not", () => {
+test("3.2 usage exactly at the cap is allowed, one over is not", () => {
   const tree = new Tree({ rootBudget: { maxTokens: 20 } });
   const ask = { inputTokens: 10, outputTokens: 8, minOutputTokens: 8 };
   expect(tree.begin("root", { ask: { ...ask, inputTokens: 11 } })).toMatchObject({ dimension: "tokens" });
@@ -35,7 +35,7 @@ test("3.2 exactly at the cap is allowed, one over is not", () => {
   });
 });
 
-test("3.2 checked in the order tokens, cost, turns", () => {
+test("3.2 limits are checked in the order tokens, cost, turns", () => {
   const none = { maxTokens: 0, maxCostUsd: 0, maxTurns: 0 };
   const { maxTokens: _tokens, ...costAndTurns } = none;
   expect(new Tree({ rootBudget: none }).begin("root")).toMatchObject({ dimension: "tokens" });
@@ -132,7 +132,7 @@ test("3.5 each attempt is reserved at its ceiling, then settled at its usage", (
   expect({ attempts, steps }).toEqual({ attempts: [], steps: [] });
 });
 
-test("3.5 settling twice, or a stranger's attempt, books nothing", () => {
+test("3.5 settling an attempt twice, or an unknown attempt, books nothing", () => {
   const tree = new Tree();
   tree.begin("root", { attempt: attempt("1") });
   tree.settle("root", "1", { input: 1, output: 1 });
@@ -143,7 +143,7 @@ test("3.5 settling twice, or a stranger's attempt, books nothing", () => {
   expect(tree.state).toBe(before);
 });
 
-test("3.5 more than the ceiling is booked as it is", () => {
+test("3.5 usage above the ceiling is booked as reported", () => {
   const tree = new Tree({ rootBudget: { maxTokens: 30 } });
   tree.begin("root", { attempt: attempt("1") });
   tree.settle("root", "1", { input: 40, output: 0 });
@@ -189,13 +189,13 @@ test("3.5 no rounding of huge sums exceeds a cap", () => {
   expect(Ledger.spend(tree.account("root")).costMicros).toBe(cap);
 });
 
-test("3.7 ten times the ceiling and 10,000 tokens are still believed", () => {
+test("3.7 usage of up to ten times the ceiling plus 10,000 tokens is accepted", () => {
   const tree = new Tree();
   tree.begin("root", { attempt: attempt("1") });
   expect(tree.settle("root", "1", { input: 10_200, output: 0 })).toMatchObject({ inDoubt: false });
 });
 
-test("3.5 an ask that could not be booked is an error", () => {
+test("3.5 a request with amounts that cannot be booked is an error", () => {
   const tree = new Tree();
   for (const inputTokens of [Number.NaN, -1, 0.5, Infinity]) {
     expect(() => tree.begin("root", { ask: { inputTokens } })).toThrow(RangeError);
@@ -247,7 +247,7 @@ test.each([
   ["broken", { input: 1.5, output: 1 }],
   ["absurd", { input: 10_201, output: 0 }],
   ["impossible", { input: 1, output: 1, cachedInput: 2 }],
-])("3.7 %s usage: the call stays booked at its ceiling, in doubt", (_, usage) => {
+])("3.7 a call with %s usage stays booked at its ceiling, in doubt", (_, usage) => {
   const tree = new Tree();
   tree.begin("root", { attempt: attempt("1") });
   expect(tree.settle("root", "1", usage)).toEqual({ tokens: 20, costMicros: 30, inDoubt: true });
@@ -259,7 +259,7 @@ test.each([
   }
 });
 
-test("3.8 a budget.warning once per dimension and account at 80 %", () => {
+test("3.8 a budget.warning is emitted once per dimension and account, at 80 %", () => {
   const tree = new Tree({ treeBudget: { maxTokens: 100 } });
   tree.admit("a", { budget: { maxTokens: 50, maxTurns: 3 } });
   tree.begin("a", { attempt: attempt("1") });
@@ -283,7 +283,7 @@ test("3.9 topUp adds to existing limits, on the run or on the tree", () => {
   expect(tree.account("root")).toMatchObject({ maxTokens: null, maxCostMicros: 1_000_007 });
 });
 
-test("3.9 an ended run is not topped up, and nothing is taken away", () => {
+test("3.9 an ended run cannot be topped up, and a negative top-up is refused", () => {
   const tree = new Tree();
   expect(tree.do({ kind: "topUp", run: run("gone"), tokens: 1, costMicros: 1, turns: 1 })).toBe(false);
   expect(() => tree.do({ kind: "topUp", run: null, tokens: -1, costMicros: 0, turns: 0 })).toThrow(

@@ -214,7 +214,7 @@ const twoCallsOfOneStep: Parameters<typeof apply>[1][] = [
   { do: "ask", name: "b", step: 1, inner: 1, output: 56 },
 ];
 
-test("3.10 whatever happens, no limit is exceeded and every wait ends, but of runs that are paused or cancelled", () => {
+test("3.10 in any sequence no limit is exceeded, and every wait ends unless its run is paused or cancelled", () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
       const market = new Market();

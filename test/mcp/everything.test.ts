@@ -26,7 +26,7 @@ describe.for(["stdio", "http"] as const)("the everything server over %s", (kind)
       ? { name: "all", command: process.execPath, args: [program, "stdio"] }
       : { name: "all", url: `http://127.0.0.1:${port}/mcp`, allowHosts: ["127.0.0.1"] };
 
-  test("its tools are called, and text, images and structured content are shown", async () => {
+  test("tools are called, and text, images and structured content are shown", async () => {
     const pins = await pinTools(address());
     expect(comparePins(null, pins).map(({ tool }) => tool)).toContain("echo");
     expect(comparePins(pins, await pinTools(address()))).toEqual([]);
@@ -57,7 +57,7 @@ describe.for(["stdio", "http"] as const)("the everything server over %s", (kind)
     expect(prompt).toMatchObject({ isError: false, content: [{ type: "text" }] });
   });
 
-  test("its claim that a tool is harmless is not believed", async () => {
+  test("the server's claim that a tool is harmless is ignored", async () => {
     const pins = await pinTools(address());
     await using server = mcp({ ...address(), pins });
     const risks = new Set(server.tools?.map(({ risk }: Tool) => risk));

@@ -46,7 +46,7 @@ async function callTools(extension: Extension, calls = 1): Promise<Outcome> {
   return { texts, description, status, labels };
 }
 
-test("an honest server is used, its tools are high, and its results are untrusted", async () => {
+test("tools of an honest server have high risk, and their results are untrusted", async () => {
   await using server = mcp(await approved("honest"));
   expect(server.tools?.[0]).toMatchObject({ name: "evil_look", risk: "high", origin: "web" });
   expect(await callTools(server)).toMatchObject({
@@ -63,7 +63,7 @@ test("the user's settings decide risk and trust, and the server's hints decide n
   expect(await callTools(server)).toMatchObject({ status: "completed", labels: undefined });
 });
 
-test("a description that changes later switches the tool off, and the model never sees it", async () => {
+test("a tool whose description changes later is disabled, and the model never sees the change", async () => {
   const problems: string[] = [];
   await using server = mcp(await approved("changes", { onProblem: (problem) => problems.push(problem) }));
   const { texts, description } = await callTools(server, 4);
@@ -83,7 +83,7 @@ test("a tool that is added later is not a tool of the agent", async () => {
   expect(server.tools?.map(({ name }) => name)).toEqual(["evil_look"]);
 });
 
-test("a name that is listed twice is off", async () => {
+test("a tool listed twice is disabled", async () => {
   expect(await pinTools(address("shadows"))).toEqual({ tools: [] });
   await using server = mcp(await approved("shadows"));
   expect((await callTools(server)).texts).toEqual([
@@ -91,7 +91,7 @@ test("a name that is listed twice is off", async () => {
   ]);
 });
 
-test("names that become one are off, both of them", async () => {
+test("two tools whose names become equal are both disabled", async () => {
   await using server = mcp({ ...address("collides"), pins: await pinTools(address("collides")) });
   expect(server.tools).toEqual([]);
   expect(server.problems).toEqual([
@@ -128,7 +128,7 @@ test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives"
   expect(Number(await readFile(count, "utf8"))).toBeLessThan(3_000_000);
 });
 
-test("silence ends with the timeout", async () => {
+test("a server that does not answer ends with a timeout", async () => {
   await using server = mcp(await approved("silent", { timeoutS: 1 }));
   const { texts, status } = await callTools(server);
   expect(texts).toEqual([expect.stringMatching(/^error: .*(timed out|no result after)/i)]);
@@ -142,7 +142,7 @@ test("a flood of notifications ends the connection", async () => {
   ]);
 });
 
-test("many changes of the list cost one reading each time that a tool is called", async () => {
+test("however often the list changes, it is read once per tool call", async () => {
   await using server = mcp(await approved("list-flood"));
   expect((await callTools(server, 2)).texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
 });
@@ -154,12 +154,12 @@ test("an elicitation is refused by default, and no person is asked", async () =>
   expect(texts.join()).not.toContain("accept");
 });
 
-test("an elicitation in the middle of a call is declined where only durable ones are asked", async () => {
+test("an elicitation during a call is declined if only durable ones are passed to a person", async () => {
   await using server = mcp(await approved("elicits", { elicitation: "ask" }));
   expect((await callTools(server)).texts).toEqual([expect.stringContaining('"action":"decline"')]);
 });
 
-test("code may answer an elicitation in the middle of a call", async () => {
+test("code may answer an elicitation during a call", async () => {
   const asked: unknown[] = [];
   const answerInCall: McpOptions["answerInCall"] = (question) => {
     asked.push(question.message);
@@ -192,7 +192,7 @@ test("a model call for a server is charged to the run, and is not a turn with to
   expect(usage.output).toBe(3 * single.usage.output);
 });
 
-test("an error of a server is cut, and a server that dies is connected again", async () => {
+test("a long error of a server is shortened, and a server that dies is reconnected", async () => {
   await using failing = mcp(await approved("fails"));
   const { texts } = await callTools(failing);
   expect(texts[0]?.length).toBeLessThan(2_100);
@@ -203,7 +203,7 @@ test("an error of a server is cut, and a server that dies is connected again", a
   ]);
 });
 
-test("progress reaches readers", async () => {
+test("progress of a server reaches readers of the run", async () => {
   await using server = mcp(await approved("progress"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
   const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
@@ -227,7 +227,7 @@ test("a cancel reaches a call that hangs", async () => {
   expect(await run.result()).toMatchObject({ status: "cancelled" });
 });
 
-test("without approved tools there is no extension", () => {
+test("an extension without approved tools is refused", () => {
   expect(() => mcp(address("honest"))).toThrow(
     "no tools of MCP server evil were approved in mcp-pins.json: run reeve mcp pin evil",
   );

@@ -16,7 +16,7 @@ afterAll(killWorkers);
 
 const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 60_000, interval: 20 });
 
-test("a task outlives the worker of the offered agent, and is followed to the result of the next one", async () => {
+test("a task survives the worker of the offered agent, and is followed to the result of the next worker", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-far-"));
   try {
     await using restated = await restateServer({ baseDir: join(folder, "restate") });

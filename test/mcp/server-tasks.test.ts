@@ -64,7 +64,7 @@ test("a run that fails is a completed task with an error result", async () => {
   expect(await client.get(id)).toMatchObject({ status: "completed", result: { isError: true } });
 });
 
-test("a task is cancelled with its tree, and once more without an effect", async () => {
+test("a task is cancelled with its tree, and a second cancel has no effect", async () => {
   await using server = await serve([agent({ name: "slow", model: manualModel() })]);
   const client = caller(server.url, root);
   const taskId = await client.beginTask("slow");

@@ -13,7 +13,7 @@ import { serveTasks } from "./fixtures/task-server.ts";
 
 afterAll(killWorkers);
 
-test("a task is followed by the next worker when one is killed while it asks after it", async () => {
+test("a task is followed by the next worker after the polling worker is killed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-tasks-"));
   const pins = join(folder, "pins.json");
   try {

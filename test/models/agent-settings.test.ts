@@ -55,7 +55,7 @@ async function choicesOf(toolChoice: "required" | "none" | { tool: string }): Pr
   return choices;
 }
 
-test("required and a named tool hold for the first call of a turn, none for all", async () => {
+test("toolChoice required or a named tool holds for the first call of a turn, none for all calls", async () => {
   expect(await choicesOf("required")).toEqual(["required", null]);
   expect(await choicesOf({ tool: "look" })).toEqual([{ type: "function", function: { name: "look" } }, null]);
   expect(await choicesOf("none")).toEqual(["none", "none"]);

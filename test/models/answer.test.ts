@@ -6,7 +6,7 @@ import { cannedServer } from "./canned-server.ts";
 import { fakeV4, finish } from "./fake-models.ts";
 import { ask, hello, realModel, ways } from "./real-providers.ts";
 
-test("arguments that are not JSON are kept apart, and never look like an input", async () => {
+test("arguments that are not JSON are kept separately, and are never used as input", async () => {
   await using server = await cannedServer(cannedMalformed());
   const { message, finishReason } = await ask(realModel("openai chat", server.url), "streamed");
   const call = message.content.find((block): block is ToolCallBlock => block.type === "tool-call");
@@ -47,16 +47,13 @@ test.for([
   ["too-large", `"${"a".repeat(1_000_000)}"`],
   ["too-large", `"${"ü".repeat(500_000)}"`],
   ["not-json", '{"a":1'],
-] as const)(
-  "arguments that mean more than one thing, or too much, are refused as %s",
-  async ([because, input]) => {
-    for (const given of [input, ...(because === "poisoned-key" ? [JSON.parse(input)] : [])]) {
-      const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input: given }]);
-      const { message } = await ask(languageModel(model), "whole");
-      expect(message.content[0]).toMatchObject({ input: null, malformedBecause: because });
-    }
-  },
-);
+] as const)("ambiguous or too large arguments are refused as %s", async ([because, input]) => {
+  for (const given of [input, ...(because === "poisoned-key" ? [JSON.parse(input)] : [])]) {
+    const { model } = fakeV4([{ type: "tool-call", toolCallId: "c", toolName: "look", input: given }]);
+    const { message } = await ask(languageModel(model), "whole");
+    expect(message.content[0]).toMatchObject({ input: null, malformedBecause: because });
+  }
+});
 
 test.for([
   '{"c":"__proto__","a":{"x":1},"b":{"x":1}}',
@@ -69,7 +66,7 @@ test.for([
   expect(message.content[0]).toMatchObject({ input: JSON.parse(input) });
 });
 
-test("a call that the provider makes itself is not ours to make", async () => {
+test("a call that the provider executes itself is not executed by the runtime", async () => {
   const { model } = fakeV4([
     { type: "tool-call", toolCallId: "s", toolName: "web_search", input: "{}", providerExecuted: true },
     { type: "tool-result", toolCallId: "s", toolName: "web_search", result: { found: 1 } },
@@ -91,7 +88,7 @@ test.for([
     says: "more cached than read",
     usage: { inputTokens: { total: 5, cacheRead: 6 }, outputTokens: { total: 1 } },
   },
-])("a provider that reports $says has not reported", async ({ usage }) => {
+])("a report of $says counts as no usage report", async ({ usage }) => {
   const { model } = fakeV4([{ type: "text", text: "hi" }], {
     ...finish("stop"),
     usage: Json.as(Json.of(usage)),
@@ -138,7 +135,7 @@ test("parts of a kind we do not know are ignored, and blocks come in the order t
   ]);
 });
 
-test("a model that does not listen to its signal is left behind", async () => {
+test("a model that ignores its signal is abandoned", async () => {
   const { model } = fakeV4([], finish("stop"), { answers: "never" });
   for (const way of ways) {
     const controller = new AbortController();
@@ -149,7 +146,7 @@ test("a model that does not listen to its signal is left behind", async () => {
   }
 });
 
-test("a stream that does not listen to the signal is given up in the middle", async () => {
+test("a stream that ignores its signal is abandoned", async () => {
   const parts = [
     { type: "text-start", id: "0" },
     { type: "text-delta", id: "0", delta: "hi" },
@@ -163,7 +160,7 @@ test("a stream that does not listen to the signal is given up in the middle", as
   expect(cancelled).toEqual([reason]);
 });
 
-test("a stream that reports a failure is given up", async () => {
+test("a stream that reports a failure is abandoned", async () => {
   const { model, cancelled } = fakeV4([{ type: "error", error: "it broke" }], undefined, {
     after: "silence",
   });
@@ -174,7 +171,7 @@ test("a stream that reports a failure is given up", async () => {
   expect(cancelled).toHaveLength(1);
 });
 
-test("an answer cut after its end is whole", async () => {
+test("a stream cut after the end of its answer is complete", async () => {
   const { model } = fakeV4(
     [{ type: "text-start", id: "0" }, { type: "text-delta", id: "0", delta: "hi" }, finish("stop")],
     undefined,

@@ -10,7 +10,7 @@ const outcomes = parsing.map(({ name, input }) => {
 });
 const beginning = (letter: string): typeof outcomes => outcomes.filter(({ name }) => name.startsWith(letter));
 
-test("JSONTestSuite: nothing that must be refused is taken", () => {
+test("JSONTestSuite: all invalid input is refused", () => {
   expect(beginning("n_").length).toBeGreaterThan(150);
   expect(beginning("n_").filter(({ outcome }) => outcome === "taken")).toEqual([]);
 });
@@ -23,7 +23,7 @@ test("JSONTestSuite: all valid input is accepted, except ambiguous input", () =>
   ]);
 });
 
-test("the big list of naughty strings goes through as it is, as text and as key", () => {
+test("the big list of naughty strings is read unchanged, as text and as key", () => {
   expect(naughty.length).toBeGreaterThan(400);
   for (const text of naughty) {
     expect(readToolInput(JSON.stringify({ text }))).toEqual({ input: { text } });

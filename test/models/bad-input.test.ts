@@ -86,7 +86,7 @@ function merge(into: Record<string, unknown>, from: unknown): void {
   }
 }
 
-test("100,000 random arguments with poisoned keys: a value or a reason each time, and no prototype changes", () => {
+test("100,000 random arguments with poisoned keys each give a value or a reason, and no prototype changes", () => {
   const random = seeded(7);
   const counts: Record<string, number> = {};
   for (let index = 0; index < 100_000; index++) {
@@ -172,7 +172,7 @@ test.each<[string, object]>([
   expect(pulls()).toBeLessThanOrEqual(1_000_010);
 });
 
-test("an answer that comes whole has the same limits, files included", () => {
+test("an answer that is not streamed has the same limits, files included", () => {
   const answer = new AnswerBuilder();
   expect(() => answer.add(part({ type: "text", text: large }))).toThrow(ModelError);
   const files = new AnswerBuilder();
@@ -236,13 +236,13 @@ test.each([-1, Number.NaN, Infinity, 1e300, 0.5, "many", null, {}])(
   },
 );
 
-test("all of that leaves less than 50 MB behind", () => {
+test("the tests of this file leave less than 50 MB of memory in use", () => {
   const growth = usedMemory() - memoryBefore;
   process.stdout.write(`memory growth: ${Math.round(growth / 1e6)} MB\n`);
   expect(growth).toBeLessThan(50_000_000);
 });
 
-test("malformed tool input has its reason in its type", () => {
+test("the type of malformed tool input includes the reason", () => {
   const block = { type: "tool-call", callId: "1", name: "x", ...readToolInput("{") } as const;
   expect(isMalformed(block) && block.malformedBecause).toBe("not-json");
 });

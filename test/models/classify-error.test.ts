@@ -195,13 +195,13 @@ test.for(shapes)("$says is $kind", ({ error, kind, unbilled }) => {
   expect(classified).toMatchObject({ kind, ...(unbilled !== undefined && { unbilled }) });
 });
 
-test("an error goes round in circles and is still classified", () => {
+test("an error with a cyclic cause is classified", () => {
   const error = new Error("a");
   error.cause = new Error("b", { cause: error });
   expect(classifyError(error).kind).toBe("unknown");
 });
 
-test("an error that is classified already stays as it is", () => {
+test("a classified error is not classified again", () => {
   const error = new ModelError({ kind: "billing", message: "no" });
   expect(classifyError(error)).toBe(error);
 });
@@ -244,12 +244,12 @@ test.for([
   expect(classifyError(error, { now }).retryAfterMs).toBe(ms);
 });
 
-test("a date without anything to compare it with says nothing", () => {
+test("a Retry-After date without a reference time gives no delay", () => {
   const responseHeaders = { "retry-after": "Sun, 15 Nov 2026 10:01:00 GMT" };
   expect(classifyError({ statusCode: 429, responseHeaders }).retryAfterMs).toBeNull();
 });
 
-test("our own errors pass through a model unchanged", async () => {
+test("errors of the runtime pass through a model unchanged", async () => {
   const error = new CancellationError({ reason: "governed" });
   const { model } = fakeV4([]);
   const governed = { ...model, doGenerate: () => Promise.reject(error) };

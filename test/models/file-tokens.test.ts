@@ -75,7 +75,7 @@ test("text in the content port is at most its bytes", () => {
   expect(fileTokens(text, { id: "claude-sonnet-4-5", provider: "anthropic.messages" })).toBe(700);
 });
 
-test("no model is in two rules for pictures", () => {
+test("each model matches at most one rule for pictures", () => {
   const ids = ["claude-3-5-sonnet", "gpt-4o", "gpt-4o-mini", "o1", "o3", "o4-mini", "gpt-5", "gpt-5-mini"];
   for (const id of ids)
     for (const provider of ["openai.chat", "anthropic.messages"])
@@ -84,7 +84,7 @@ test("no model is in two rules for pictures", () => {
       ).toBeLessThan(2);
 });
 
-test("a part that is written to the cache is noticed", () => {
+test("a part that is written to the cache is detected", () => {
   const cached: ContentBlock = {
     type: "text",
     text: "long",

@@ -24,7 +24,7 @@ test("no tokenizer makes more tokens of a text than the bound allows", () => {
   );
 });
 
-test.for(wires)("%s: nothing that really goes over the wire is longer than the bound", async (wire) => {
+test.for(wires)("%s: no request on the wire has more tokens than the bound", async (wire) => {
   await using server = await cannedServer(cannedAnswer(wire, "whole"));
   const model = realModel(wire, server.url);
   await fc.assert(
@@ -87,7 +87,7 @@ test("a tool that is new counts, a tool that was reported does not", () => {
   expect(more).toBe(JSON.stringify(other).length + 16);
 });
 
-test("thinking counts as it was thought, not as we hold it", () => {
+test("thinking counts with its original tokens, not with its stored form", () => {
   const sent = [ChatMessage.user("x".repeat(5_000))];
   const reported = ReportedPrompt.of(sent, [], usage);
   const answer: ChatMessage = {
@@ -109,7 +109,7 @@ test("a report never makes the bound larger than the bytes", () => {
   );
 });
 
-test("a message that was replaced is new, with all that follows", () => {
+test("a replaced message and all later ones count as new", () => {
   const sent = [ChatMessage.user("a".repeat(3_000)), ChatMessage.user("b".repeat(3_000))];
   const reported = ReportedPrompt.of(sent, [], usage);
   const edited = [sent[0] ?? ChatMessage.user(""), ChatMessage.user("c".repeat(4_000))];
@@ -121,7 +121,7 @@ const files: readonly ContentBlock[] = [
   { type: "file", mediaType: "image/png", source: { base64: "AQID" } },
 ];
 
-test.for(files)("a file has no bound: $source", (file) => {
+test.for(files)("a file has no token bound: $source", (file) => {
   const direct: ChatMessage = { role: "user", content: [file] };
   const result: ChatMessage = {
     role: "tool",
@@ -169,7 +169,7 @@ test("an estimate starts from the report; JSON counts half as much again", () =>
   expect(estimateTokens([], [look])).toBe(Math.ceil(1.5 * estimateTokenCount(json)));
 });
 
-test("after a compaction the report says nothing about the new conversation", () => {
+test("after a compaction the earlier report does not count", () => {
   const reported = ReportedPrompt.of([ChatMessage.user("a"), ChatMessage.user("b")], [], usage);
   expect(estimateTokens([ChatMessage.user("summary")], [], { reported })).toBeLessThan(50);
 });
@@ -189,7 +189,7 @@ function leaves(value: unknown): string[] {
   );
 }
 
-test("a prompt that has grown is remembered without a copy; one that was changed is another", () => {
+test("a prompt that has grown is remembered without a copy, and a changed prompt is a new one", () => {
   const messages = [ChatMessage.user("a"), ChatMessage.assistant("b")];
   const first = ReportedPrompt.of(messages, [], usage);
   const second = first.next([...messages, ChatMessage.user("c")], [], usage);

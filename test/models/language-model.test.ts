@@ -16,7 +16,7 @@ const thinks = new Set<Wire>(["anthropic", "openai responses"]);
 const everywhere = wires.flatMap((wire) => ways.map((way) => ({ wire, way })));
 
 test.for(everywhere)(
-  "$wire, $way: an answer comes in its order, with its usage and its reason to stop",
+  "$wire, $way: an answer has its parts in order, its usage and its finish reason",
   async ({ wire, way }) => {
     await using server = await cannedServer(cannedAnswer(wire, way));
     const { message, usage, finishReason } = await ask(realModel(wire, server.url), way);
@@ -148,16 +148,16 @@ test("a V3 model answers like a V4 model", async () => {
   expect(calls[0]?.prompt).toEqual([{ role: "user", content: [{ type: "text", text: "hello" }] }]);
 });
 
-test("a model of our own is returned as it is", () => {
+test("a model of this package is returned unchanged", () => {
   const model: Model = scriptedModel([say("hi")]);
   expect(languageModel(model)).toBe(model);
 });
 
-test("a model of our own takes no options: it says everything itself", () => {
+test("a model of this package takes no options", () => {
   expect(() => languageModel(scriptedModel([say("hi")]), { maxOutputTokens: 5 })).toThrow(TypeError);
 });
 
-test("a V2 model is refused with a way out", () => {
+test("a V2 model is refused with the remedy", () => {
   const old = Json.as<AnyModel>(Json.of({ ...fakeV3([]).model, specificationVersion: "v2" }));
   expect(() => languageModel(old)).toThrow(/v2.*upgrade.*wrapLanguageModel/);
 });
@@ -166,7 +166,7 @@ test.for(["openai/gpt-5", "gpt-5", null, undefined, 7, {}])("%j is not a model",
   expect(() => languageModel(Json.as(Json.of(model)))).toThrow(TypeError);
 });
 
-test("a known model brings its price and its window; the user's go first", () => {
+test("a known model has its price and context window; the user's values override them", () => {
   const openai = createOpenAI({ apiKey: "k" });
   expect(languageModel(openai("gpt-4o"))).toMatchObject({
     id: "gpt-4o",
@@ -182,7 +182,7 @@ test("a known model brings its price and its window; the user's go first", () =>
   });
 });
 
-test("a cache that is asked for is in the price", () => {
+test("the price includes the requested cache writes", () => {
   const claude = createAnthropic({ apiKey: "k" })("claude-sonnet-5");
   const write = (cacheControl?: JsonObject) =>
     languageModel(claude, { promptCache: "off", providerOptions: { anthropic: { cacheControl } } }).price

@@ -86,7 +86,7 @@ test("a price that changes counts from its day; hours of the day count at their 
   expect(resolvePrice(hourly)).toEqual({ input: 1_320_000, output: 3_960_000, cachedInput: 44_000 });
 });
 
-test("the user's prices go first, by provider and id or by id", () => {
+test("the user's prices override the list, by provider and id or by id", () => {
   const mine = { input: 1, output: 2 };
   const theirs = { input: 3, output: 4 };
   expect(resolvePrice(openai("gpt-5"), { overrides: { "gpt-5": mine } })).toBe(mine);

@@ -22,11 +22,11 @@ async function rowsBehind(mark: string): Promise<readonly (readonly string[])[]>
   );
 }
 
-test("the guide shows the table of provider options as it is", async () => {
+test("the guide shows the current table of provider options", async () => {
   expect(await rowsBehind("<!-- table -->")).toEqual(lines);
 });
 
-test("the guide shows the bounds of pictures as they are", async () => {
+test("the guide shows the current bounds of pictures", async () => {
   const bounds = pictureRules.map(({ models, maxTokens }) => [models, maxTokens.toLocaleString("en-US")]);
   expect(await rowsBehind("<!-- pictures -->")).toEqual(bounds);
 });

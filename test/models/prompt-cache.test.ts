@@ -77,7 +77,7 @@ test.for([
   expect(await marksOf(name)).toEqual(Array(6).fill(null));
 });
 
-test("the mark of a tool message is that of its last result, so that there is one", async () => {
+test("a tool message has one mark, at its last result", async () => {
   const tool = (await sent(claude))?.prompt[4];
   expect(tool).not.toHaveProperty("providerOptions");
   expect(tool?.content).toMatchObject([{}, { providerOptions: mark }]);
@@ -102,17 +102,17 @@ test("no more than four marks are set, the last ones, and none beside marks of t
   expect(await marksOf(claude, {}, options)).toEqual(Array(6).fill(null));
 });
 
-test("a message with nothing to say leaves its mark to the one before", async () => {
+test("the mark of an empty message goes to the message before it", async () => {
   const silent = [...messages.slice(0, 2), ChatMessage.user(""), ChatMessage.user("three")];
   expect(await marksOf(claude, { messages: silent, stable: [3, 4] })).toEqual([null, mark, mark]);
 });
 
-test("a message serves calls with and without a mark", async () => {
+test("marking a message does not change it for calls without marks", async () => {
   expect(await marksOf(claude)).toEqual([mark, null, mark, null, mark, null]);
   expect(await marksOf(claude, { stable: [2] })).toEqual([null, mark, null, null, null, null]);
 });
 
-test("models of specification v3 are marked too", async () => {
+test("prompts of models of specification v3 are also marked", async () => {
   const { model, calls } = fakeV3([{ type: "text", text: "ok" }]);
   await ask(languageModel({ ...model, ...claude }), "whole", { request: { ...hello, messages, stable } });
   expect(calls[0]?.prompt.map(({ providerOptions = null }) => providerOptions)).toEqual([

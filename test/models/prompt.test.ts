@@ -40,7 +40,7 @@ test("data is sent as JSON, and blocks of a newer version are left out", async (
   ]);
 });
 
-test("a message without anything to say is left out", async () => {
+test("an empty message is left out", async () => {
   const empty: ChatMessage[] = [
     ChatMessage.system(""),
     ChatMessage.user(""),
@@ -50,7 +50,7 @@ test("a message without anything to say is left out", async () => {
   expect(await promptOf([...empty, ChatMessage.user("hi")])).toHaveLength(1);
 });
 
-test("files go by address or as they are", async () => {
+test("files are sent by address or as bytes", async () => {
   expect(await promptOf([{ role: "user", content: [picture, paper] }])).toEqual([
     {
       role: "user",

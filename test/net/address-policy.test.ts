@@ -37,7 +37,7 @@ test("the corpus of forbidden URLs never reaches a server on the loopback interf
   await canary.close();
 });
 
-test("no redirect reaches a forbidden address", async () => {
+test("no redirect leads to a forbidden address", async () => {
   const canary = await openCanary();
   const urls = forbiddenUrls(canary.port).filter((url) => !/[^\x20-\x7e]/.test(url) && url.includes(":"));
   const redirector = await serveOn(
@@ -61,7 +61,7 @@ test("no redirect reaches a forbidden address", async () => {
   await Promise.all([canary.close(), redirector[Symbol.asyncDispose]()]);
 });
 
-test("a name that changes its address after the check gains nothing", async () => {
+test("a name that resolves to another address after the check is not reached there", async () => {
   const canary = await openCanary();
   const allowed = await serveOn((_, response) => response.end("allowed"), {
     host: "127.0.0.2",

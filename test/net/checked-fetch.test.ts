@@ -7,7 +7,7 @@ import { serveOn } from "./loopback-servers.ts";
 const policy = createAddressPolicy({ allowHttp: true, allow: ["127.0.0.0/8", "localhost"] });
 const fetchWith = (limits: Partial<CheckedFetchOptions> = {}) => createCheckedFetch({ policy, ...limits });
 
-test("requests like the fetch of the platform", async () => {
+test("sends requests and reads responses like the platform's fetch", async () => {
   await using server = await serveOn((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
@@ -35,7 +35,7 @@ test("sends the host of the URL, whatever the caller sets", async () => {
   expect(await response.text()).toBe(`127.0.0.1:${server.port}`);
 });
 
-test("follows at most the redirects that it may", async () => {
+test("follows at most the allowed number of redirects", async () => {
   await using server = await serveOn((request, response) => {
     const left = Number(request.url?.slice(1));
     if (left > 0) response.writeHead(302, { location: `/${left - 1}` }).end();

@@ -50,7 +50,7 @@ test("every link of a packed page leads to a packed file, or to the repository",
   expect(links.filter((link) => !isPacked(link))).toEqual([]);
 });
 
-test("packed again, files with other times give the same bytes", async () => {
+test("packing files with other timestamps gives the same bytes", async () => {
   for (const path of ["package.json", "README.md", "LICENSE"]) utimesSync(`package/${path}`, 1, 1);
   const again = await pack();
   expect(again?.integrity).toMatch(/^sha512-/);

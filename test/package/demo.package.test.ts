@@ -113,7 +113,7 @@ async function pressUntil(key: string, isDone: () => Promise<boolean>): Promise<
     .toBe(true);
 }
 
-test("a key opens the playground, with a task in its box", async () => {
+test("a key press opens the playground with a task in its input", async () => {
   const { bin, opened } = fakeOpener();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
@@ -133,7 +133,7 @@ test("a key opens the playground, with a task in its box", async () => {
   expect(await box.inputValue()).toBe("Report on heat pumps in Europe, and mail it to the team.");
 });
 
-test("the viewer breaks it, and it does not break: money is exact to the micro-dollar", async () => {
+test("after every fault of the playground the run completes, and its cost is exact to the micro-dollar", async () => {
   await page.getByRole("textbox", { name: "Task" }).press("Enter");
   await page.locator(".spawn", { hasText: "researcher" }).nth(3).waitFor();
   const { items } = await read<{ items: { treeId: string }[] }>("/runs?roots=true&size=1");

@@ -17,14 +17,14 @@ const texts = {
 };
 const pins = Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, hashOf(text)]));
 
-test("with pins, texts are shown as they were pinned", async () => {
+test("with pins, unchanged texts are shown", async () => {
   const { text, log } = await promptOf(profile(folderOf(texts), { texts: pins }));
   expect(log).toEqual([]);
   for (const part of ["You are Ada.", "Be brief.", "built in 1987", "<name>weekly</name>"])
     expect(text).toContain(part);
 });
 
-test.each(Object.keys(texts))("with pins, %s is not shown once it was swapped", async (path) => {
+test.each(Object.keys(texts))("with pins, %s is not shown after it was replaced", async (path) => {
   const swapped = path.endsWith("SKILL.md") ? skill("obey-canary") : "obey-canary";
   const folder = folderOf({ ...texts, [path]: swapped.replace("Writes", "obey-canary") });
   const { text, log } = await promptOf(profile(folder, { texts: pins }));
@@ -84,7 +84,7 @@ test.each(Object.keys(texts))("with pins, %s is reported once it is missing", as
   expect(log).toEqual([expect.stringContaining(`pinned file ${path} is missing`)]);
 });
 
-test("with pins, folders that are missing are reported file by file, also if they were never there", async () => {
+test("with pins, each file of a missing folder is reported, even if the folder never existed", async () => {
   const folder = folderOf({ "SYSTEM.md": texts["SYSTEM.md"], "AGENTS.md": texts["AGENTS.md"] });
   const { log } = await promptOf(profile(folder, { texts: pins }));
   expect(log.toSorted()).toEqual([

@@ -83,7 +83,7 @@ test("a file that is too large, no text or no file is left out and reported; the
   ]);
 });
 
-test("knowledge is shown as far as there is room, and named beyond", async () => {
+test("knowledge is shown up to its limit, and the rest is listed by name", async () => {
   const files = {
     "knowledge/a.md": "A".repeat(40_000),
     "knowledge/b.txt": "B".repeat(40_000),

@@ -3,7 +3,7 @@ import { parseSkillFile } from "../../src/profile/skill-file.ts";
 
 const parse = (head: string, folder = "report") => parseSkillFile(`---\n${head}\n---\nBody.\n`, folder);
 
-test("front matter is decoded: plain and quoted values, keys of the convention, lines of Windows", () => {
+test("front matter with plain and quoted values, conventional keys and Windows line ends is decoded", () => {
   const plain = { name: "report", description: "Writes: reports # all.", body: "Body." };
   expect(parse("name: report\ndescription: Writes: reports # all.")).toEqual(plain);
   expect(parse("name: \"report\"\ndescription: 'It''s \"x\"'")).toMatchObject({ description: 'It\'s "x"' });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const writer = (): Agent => ({ id: AgentId.of("writer"), run: async () => null });
 
-test("two agents of one name are refused, not the first one replaced in silence", () => {
+test("two agents of one name are refused", () => {
   const agents = [writer(), writer()];
   const problem = "two agents are named writer: give one of them another name";
   expect(() => new Runtime({ agents, engine: local() })).toThrow(problem);

@@ -154,7 +154,7 @@ test("model calls inside a tool call are attempts of their own, retried like any
 test.each([
   [4_000_000 - 2, false],
   [4_000_001, true],
-])("a tool that returns %d characters: refused %s", async (length, isRefused) => {
+])("a tool result of %d characters is refused: %s", async (length, isRefused) => {
   const execute = async (): Promise<string> => "x".repeat(length);
   const read = tool({ name: "read", description: "", input: z.object({}), risk: "safe", execute });
   const worker = agentOf(async (ctx) => (await ctx.tool("read", {})).isError ?? false, { tools: [read] });

@@ -37,7 +37,7 @@ test("8.5 a cancelled compaction changes nothing, and the conversation goes on",
   expect(await talk.runCompaction()).not.toBeNull();
 });
 
-test("8.5 a turn that is cancelled while it is summed up keeps its answer", async () => {
+test("8.5 a turn that is cancelled during its compaction keeps its answer", async () => {
   const talked = await open();
   await using _ = talked.runtime;
   const { talk, model } = talked;

@@ -17,7 +17,7 @@ import {
   compactionsOf,
 } from "./talking-model.ts";
 
-test("8.5 a conversation that fills the model's context is summed up: charged, stored once, brought up to date", async () => {
+test("8.5 a conversation that fills the model's context is summarized: charged, stored once, and updated later", async () => {
   const seen = [];
   for (const replayed of [false, true]) {
     const talked = await open({}, { replayed });
@@ -84,7 +84,7 @@ test("8.5 there is no automatic compaction without a known context or with compa
   }
 });
 
-test("8.5 it is due strictly above the context less the reserve", async () => {
+test("8.5 a compaction is due strictly above the context less the reserve", async () => {
   const tokens = sizeOf([ChatMessage.user(question(1))]) + 60;
   for (const [contextWindow, count] of [
     [tokens + 400, 0],
@@ -127,7 +127,7 @@ test.each(["fails", "is refused"])(
   },
 );
 
-test("3.8 summaries count in tokens and cost, and are no turns", async () => {
+test("3.8 summaries count in tokens and cost, but not as turns", async () => {
   const talked = await open({ budget: { maxTurns: 1 } });
   await using _ = talked.runtime;
   const costs = await take(talked, 9);
@@ -136,7 +136,7 @@ test("3.8 summaries count in tokens and cost, and are no turns", async () => {
   expect(costs.reduce((sum, cost) => sum + cost, 0)).toBe(sent);
 });
 
-test("8.5 a turn after a compaction is shown the summary and the newest turns, and the figures begin again", async () => {
+test("8.5 a turn after a compaction sees the summary and the newest turns, and its figures start over", async () => {
   const talked = await open();
   await using _ = talked.runtime;
   const { talk, model } = talked;

@@ -54,7 +54,7 @@ test("the same file is sent and kept once for each tree, and removed when the tr
   expect(await read()).toBe(null);
 });
 
-test("the name of content tells nothing of its bytes: each tree and each key gives another", async () => {
+test("the name of content depends on its tree and key, and does not reveal its bytes", async () => {
   received.length = 0;
   for (const REEVE_KEY of [randomBytes(32), randomBytes(32)].map((key) => key.toString("base64")))
     for (const id of ["one", "two"]) {

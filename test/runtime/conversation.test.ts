@@ -110,7 +110,7 @@ test("a list has the conversations with a name, by tenant, user and agent, in pa
   expect([...first.items, ...rest.items].map(({ id }) => id).toSorted()).toEqual(["a", "b"]);
 });
 
-test("of two turns at once one is refused and writes nothing", async () => {
+test("of two concurrent turns one is refused and writes nothing", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   const turns = await Promise.allSettled([talk.invoke("one"), talk.invoke("two")]);
@@ -223,7 +223,7 @@ test("a fork is a conversation of its own with everything up to its entry", asyn
   await expect(talk.fork(EntryId.of("none"))).rejects.toThrow(NotFoundError);
 });
 
-test("another conversation of the same user is taken with its own agent and channel", async () => {
+test("another conversation of the same user has its own agent and channel", async () => {
   const guide: Agent = {
     id: AgentId.of("guide"),
     run: async ({ meta: { scope } }) => [scope?.channel, scope?.sessionId, scope?.userId].join(" "),
@@ -239,7 +239,7 @@ test("another conversation of the same user is taken with its own agent and chan
   await expect(talk.switchTo("other")).rejects.toThrow(NotFoundError);
 });
 
-test("while a turn goes on, its conversation is not moved, forked or deleted", async () => {
+test("while a turn runs, its conversation cannot be moved, forked or deleted", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   expect(await talk.phase()).toBe("idle");

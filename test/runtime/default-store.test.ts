@@ -16,7 +16,7 @@ test("a runtime without a store lists its runs", async () => {
   expect(items).toMatchObject([{ runId: "one~0", agentId: "writer", status: "completed" }]);
 });
 
-test("the store that a runtime uses by default keeps no audit, and says so", async () => {
+test("the default store keeps no audit, and reading the audit names the remedy", async () => {
   await using runtime = createRuntime({ agents: [writer] });
   await (await runtime.start(writer, "go")).result();
   await expect(runtime.audit.verify()).rejects.toThrow(

@@ -65,7 +65,7 @@ test("each report reaches the tree once while its calls succeed", async () => {
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test("a wait that begins after another has timed out has its whole time, also beside a step", async () => {
+test("a wait that begins after another timed out has its full duration, even beside a step", async () => {
   const clock = manualClock(0);
   const { promise, resolve } = Promise.withResolvers<null>();
   const worker = agentOf(async (ctx) => {
@@ -86,7 +86,7 @@ test("a wait that begins after another has timed out has its whole time, also be
   expect((await run.result()).output).toBe("in time");
 });
 
-test.each([1, 60])("the inbox is waited for, %d s", async (waitS) => {
+test.each([1, 60])("inbox.next waits up to %d s for a message", async (waitS) => {
   const clock = manualClock(0);
   const worker = agentOf(async (ctx, inbox) => {
     await inbox.next();
@@ -103,7 +103,7 @@ test.each([1, 60])("the inbox is waited for, %d s", async (waitS) => {
   expect((await run.result()).output).toEqual(["hello", null, waitS * 1_500]);
 });
 
-test("items that came with the one that the code waited for go on with the run", async () => {
+test("inbox items delivered together with the awaited one are kept for the run", async () => {
   const held = Promise.withResolvers<null>();
   const worker = agentOf(async (ctx) => {
     if (ctx.state !== null) return [ctx.state, await ctx.waitFor("second", { timeoutS: 0.05 })];
@@ -217,7 +217,7 @@ test("a run that was never spawned is pending, and a child without a task has no
   expect((await (await runtime.start(worker, "go", { id: "t" })).result()).output).toEqual(["pending", null]);
 });
 
-test("a hundred calls of a cancelled run are refused, then its code is left behind", () => {
+test("after a hundred refused calls the code of a cancelled run is abandoned", () => {
   const refusals = new Refusals();
   const told = Array.from({ length: 102 }, () => refusals.next());
   expect(told.filter(Boolean)).toHaveLength(100);
@@ -268,7 +268,7 @@ test("an event that JSON cannot hold is refused where it is recorded", async () 
   expect(error?.message).toMatch(/^the data of an event cannot be encoded/);
 });
 
-test("retries with long delays end as well", async () => {
+test("a step with long retry delays also gives up after its last retry", async () => {
   const clock = manualClock(0);
   let tries = 0;
   const fail = (): never => {

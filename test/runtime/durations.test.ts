@@ -62,7 +62,7 @@ const made = (options: Partial<CreateRuntimeOptions>): ReturnType<typeof createR
 const served = (limits: NonNullable<ServerOptions["limits"]>): unknown =>
   serverApp({ runtime: made({ store: memoryStore() }), auth: "none", limits });
 
-test.each(Object.keys(given))("%s that no clock can reach is refused where it is given", async (name) => {
+test.each(Object.keys(given))("%s out of range is refused where it is given", async (name) => {
   const [field = ""] = name.split(/ of a| of a |, /);
   for (const value of [Number.NaN, Infinity, -Infinity])
     await expect((async () => given[name]?.(value))()).rejects.toThrow(

@@ -128,7 +128,7 @@ const cases = (["memory", "sqlite"] as const).flatMap((store) =>
   [false, true].map((replayed) => ({ store, replayed, shown: replayed ? "replayed" : "not replayed" })),
 );
 
-describe.each(cases)("$store, $shown", ({ store, replayed }) => {
+describe.each(cases)("with $store, $shown", ({ store, replayed }) => {
   const open = (): Promise<Begun> => begin(stores[store], replayed);
 
   test.each(Object.entries(kinds))("a turn that fails with %s leaves no trace", async (kind, end) => {
@@ -147,7 +147,7 @@ describe.each(cases)("$store, $shown", ({ store, replayed }) => {
   });
 
   test.each(Object.entries(kinds))(
-    "a turn that fails with %s after a mail stays, and is closed",
+    "a turn that fails with %s after a mail stays in the conversation, and is closed",
     async (kind, end) => {
       const begun = await open();
       await using _ = begun.runtime;

@@ -79,7 +79,7 @@ test("a message of an error is cut for the model after 2,000 characters", async 
   expect(shown(ran)).toContain(`${"x".repeat(2_000)} [3000 more characters left out]`);
 });
 
-test("a wrong input of a tool names the path, for the model and for people", async () => {
+test("an invalid tool input is reported with its path, to the model and in the log", async () => {
   const user = z.object({ age: z.number(), names: z.array(z.string()) });
   const lookUp = tool({
     name: "search",

@@ -41,7 +41,7 @@ async function eventsOf(lead: Agent, budget = {}): Promise<readonly NumberedEven
 
 const ids = (events: readonly NumberedEvent[]): readonly string[] => events.map(({ eventId }) => eventId);
 
-test("a gate that is asked twice by one attempt grants, and tells of it, once", async () => {
+test("a gate asked twice by one attempt grants and reports once", async () => {
   const look = tool({
     name: "look",
     description: "Looks",
@@ -56,7 +56,7 @@ test("a gate that is asked twice by one attempt grants, and tells of it, once", 
   expect(new Set(ids(events)).size).toBe(events.length);
 });
 
-test("a gate that is asked twice by one attempt denies, and tells of it, once", async () => {
+test("a gate asked twice by one attempt denies and reports once", async () => {
   const lead: Agent = {
     id: AgentId.of("lead"),
     model: scriptedModel([say("never")]),

@@ -23,7 +23,7 @@ function countingTimers(): { readonly engine: Engine; readonly armed: () => numb
   return { engine: { ...engine, define }, armed: () => timers };
 }
 
-test("a journal is full at 50,000 entries, whatever they are", async () => {
+test("a journal is full at 50,000 entries of any kind", async () => {
   let made = 0;
   const asker: Agent = {
     id: AgentId.of("asker"),
@@ -38,7 +38,7 @@ test("a journal is full at 50,000 entries, whatever they are", async () => {
   expect(made).toBeLessThanOrEqual(50_000);
 }, 300_000);
 
-test("waits that end early leave one timer in all, not one each", async () => {
+test("waits that end early leave one timer in total", async () => {
   const reader: Agent = {
     id: AgentId.of("reader"),
     run: async (ctx, inbox) => {

@@ -48,7 +48,7 @@ test("8.1 a compaction can be asked for: a tree of its own, charged, and only wh
   );
 });
 
-test("8.1 a conversation says that it is compacted, after a turn and on its own", async () => {
+test("8.1 a conversation reports that it is being compacted, after a turn and on request", async () => {
   const talked = await open();
   await using _ = talked.runtime;
   const { talk, model } = talked;

@@ -19,19 +19,19 @@ async function spend(count: number, shape: Omit<TreeShape, "seed">, name: string
   return await runTrees(runtime, spending, plans, name);
 }
 
-test("3.10 200 random trees with a true cost of at most 55 % of the cap: none is stopped by money", async () => {
+test("3.10 none of 200 random trees with a true cost of at most 55 % of the cap is stopped by its budget", async () => {
   const spent = await spend(200, { cost: [0.2, 0.55], ceiling: [0.02, 0.3] }, "below");
   expect(spent.filter(({ stopped, result }) => stopped > 0 || result.status !== "completed")).toEqual([]);
 }, 300_000);
 
-test("3.10 200 random trees with a true cost above the cap: never over it, and half of them use at least 75 %", async () => {
+test("3.10 200 random trees with a true cost above the cap never exceed it, and half of them use at least 75 %", async () => {
   const spent = await spend(200, { cost: [1.1, 1.8], ceiling: [0.02, 0.3] }, "above");
   process.stdout.write(`ceilings of 2 to 30 %: ${describeUse(spent)}\n`);
   expect(Math.max(...spent.map(({ use }) => use))).toBeLessThanOrEqual(1);
   expect(medianUse(spent)).toBeGreaterThanOrEqual(0.75);
 }, 300_000);
 
-test("3.10 random trees with calls inside calls and cancelled, held and resumed runs: every wait ends", async () => {
+test("3.10 every wait of random trees with nested calls and cancelled, held and resumed runs ends", async () => {
   const { agent, bills } = spendingAgent({ judged: true });
   await using runtime = new Runtime({ agents: [agent], engine: local() });
   let waits = 0;
@@ -59,7 +59,7 @@ async function disturb(run: RunHandle, chance: number): Promise<void> {
   await run.resume();
 }
 
-test("3.10 ceilings above 30 % of the cap: never over it, and none is stopped below 55 %", async () => {
+test("3.10 trees with ceilings above 30 % of the cap never exceed it, and none is stopped below 55 %", async () => {
   const over = await spend(100, { cost: [1.1, 3], ceiling: [0.3, 0.9] }, "large");
   process.stdout.write(`ceilings of 30 to 90 %: ${describeUse(over)}\n`);
   expect(Math.max(...over.map(({ use }) => use))).toBeLessThanOrEqual(1);

@@ -66,7 +66,7 @@ test("a deadline ends a run that nothing executes: its parent's join returns, an
   expect(await run.result()).toMatchObject({ status: "completed", output: ["cancelled", "deadline"] });
 });
 
-test("a run that waits in line, and one that is held, end by their deadline", async () => {
+test("a queued run and a held run end at their deadline", async () => {
   const clock = manualClock();
   const idle = agentOf("idle", async (ctx) => ctx.waitFor("never"));
   const lead = agentOf("lead", async (ctx) => {

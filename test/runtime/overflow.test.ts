@@ -133,8 +133,8 @@ const shapeOf = (requests: readonly ModelRequest[]): readonly string[] =>
 describe.each([
   ["the provider refuses it", { refuses: 1_200 }],
   ["an estimate says so", { contextWindow: 1_000 }],
-] as const)("8.3 a prompt that is too long in the middle of a turn: %s", (_why, options) => {
-  test("is never sent twice: the turn goes on with a summary, the same on replay", async () => {
+] as const)("8.3 a prompt that becomes too long within a turn, %s", (_why, options) => {
+  test("is never sent twice: the turn continues with a summary, the same on replay", async () => {
     const shapes = [];
     for (const replayEveryStep of [false, true]) {
       const { runtime, model, lead } = open(options, replayEveryStep);

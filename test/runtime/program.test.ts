@@ -63,7 +63,7 @@ test("team members at any depth are part of the program without being listed", a
   ]);
 });
 
-test("agents that spawn each other are each part of it once", async () => {
+test("agents that spawn each other are each part of the program once", async () => {
   const members: Agent[] = [];
   const one = agentNamed("one", { team: members });
   members.push(agentNamed("two", { team: [one] }));
@@ -109,7 +109,7 @@ test("one error lists every problem of a program with its fix", () => {
   );
 });
 
-test("a single problem is the whole message", () => {
+test("the message of a single problem is the problem alone", () => {
   expect(() => createRuntime({ agents: [agentNamed("lead"), agentNamed("lead")] })).toThrow(
     /^two agents are named lead: give one of them another name$/,
   );
@@ -166,7 +166,7 @@ test("a tool that spawns an agent that is not part of the program ends the run w
   );
 });
 
-test("a model that is not a language model says so at its agent", () => {
+test("a model that is not a language model is reported with its agent", () => {
   // @ts-expect-error -- a bare name
   expect(() => agent({ name: "lead", model: "gpt-5" })).toThrow(/^model must be an object, got "gpt-5"/);
   expect(languageModel(model)).toBe(model);

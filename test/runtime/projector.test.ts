@@ -60,7 +60,7 @@ test("runs are listed with their current state, newest first, by tenant and filt
   expect(tree.map(({ parentRunId }) => parentRunId)).toEqual([null, run.runId, run.runId, run.runId]);
 });
 
-test("a store that fails now and then gets everything all the same", async () => {
+test("a store that fails temporarily still gets every event", async () => {
   const store = memoryStore();
   let calls = 0;
   const append: Store["events"]["append"] = async (...given) => {
@@ -79,7 +79,7 @@ test("a store that fails now and then gets everything all the same", async () =>
   expect(calls).toBeGreaterThan(2);
 });
 
-test("a store that is behind shows the same order, later", async () => {
+test("a store that lags shows the same order later", async () => {
   const store = memoryStore();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const append: Store["events"]["append"] = async (...given) => {

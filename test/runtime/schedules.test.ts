@@ -56,7 +56,7 @@ const hourly = (agent: Agent, rest: Partial<ScheduleOptions> = {}): ScheduleOpti
   ...rest,
 });
 
-test("a schedule starts a tree at each tick, with its budget, and tells its next and its last tick", async () => {
+test("a schedule starts a tree with its budget at each tick, and reports its next and last tick", async () => {
   const { agent, trees } = noting();
   await using at = stage(agent);
   await at.runtime.schedules.set(hourly(agent, { budget: { maxTokens: 7 } }));
@@ -89,7 +89,7 @@ test("users of one tenant have schedules and trees of their own under the same i
   expect(await users({ tenant: "acme" })).toEqual(["bob", null]);
 });
 
-test("a list is given in pages", async () => {
+test("schedules are listed in pages", async () => {
   const { agent } = noting();
   await using at = stage(agent);
   for (const id of ["c", "a", "b"]) await at.runtime.schedules.set(hourly(agent, { id }));

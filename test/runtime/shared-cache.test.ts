@@ -41,7 +41,7 @@ async function ask(
   return [model.requests.length, result.costMicros];
 }
 
-test("workers share answers through the store, and its files tell nothing of them", async () => {
+test("workers share answers through the store, and its files do not reveal them", async () => {
   const files = await mkdtemp(join(folder, "shared-"));
   const path = join(files, "store.db");
   const canary = "the-canary-sings";
@@ -106,7 +106,7 @@ test.each([
   ["run", 1, 0],
   ["permanent", 1, 1],
 ] as const)(
-  "of a run with retention %s %i answers are kept, and %i after its content is erased",
+  "a run with retention %s keeps %i answers, and %i after its content is erased",
   async (retention, before, after) => {
     const clock = manualClock();
     await using store = await sqliteStore({ path: join(folder, `${retention}.db`) });
@@ -140,7 +140,7 @@ test.each([
   },
 );
 
-test("state of this call only, and settings of the call, are part of the question", async () => {
+test("ephemeral state and settings of a call are part of the cache key", async () => {
   const store = memoryStore();
   const model = scriptedModel([say("done")], { price });
   const asked = async (state: string, temperature = 0): Promise<number> => {
@@ -234,7 +234,7 @@ test("after a crash between the answer and the journal a cache pays no more than
 test.each([
   ["fails", () => Promise.reject(new Error("no connection"))],
   ["never answers", () => new Promise<never>(() => {})],
-])("a cache that %s is not in the way of the call", async (_, answer) => {
+])("a cache that %s does not fail the call", async (_, answer) => {
   const store = memoryStore();
   Object.assign(store.cache, { get: answer, put: answer });
   expect(await ask(store, {})).toEqual([1, 15]);

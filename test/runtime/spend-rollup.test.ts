@@ -147,7 +147,7 @@ test("a call in doubt leaves the list and becomes settled money when it is recon
   }
 }, 120_000);
 
-test("batches in any cut, overlapping and repeated, come to the same figures as one", async () => {
+test("any split of the events into overlapping and repeated batches gives the same figures", async () => {
   const { agent } = spendingAgent({ judged: true });
   await using runtime = new Runtime({ agents: [agent], engine: local(), store: memoryStore() });
   const roots = await spendTrees(runtime, { agent, count: 12 });

@@ -37,7 +37,7 @@ async function failing(
   };
 }
 
-describe.each([false, true])("a step that may pass (replayed: %s)", (replayEveryStep) => {
+describe.each([false, true])("a step that fails temporarily (replayed: %s)", (replayEveryStep) => {
   test("is tried again after 2, 4 and 8 seconds: short delays inside the step, long ones durably", async () => {
     const { triedAt, output, advance, waiting } = await failing(3, { replayEveryStep, baseMs: 2_000 });
     await expect.poll(() => triedAt).toEqual([0]);
@@ -57,7 +57,7 @@ describe.each([false, true])("a step that may pass (replayed: %s)", (replayEvery
     expect(triedAt).toEqual([0, 2_000, 6_000, 14_000]);
   });
 
-  test("waits as long as the other side asked for, up to a minute", async () => {
+  test("waits for the requested retry time, up to a minute", async () => {
     const { triedAt, output, advance, waiting } = await failing(1, {
       replayEveryStep,
       baseMs: 1,

@@ -60,7 +60,7 @@ test("a reader gets the events after the end of a tree's last run", async () => 
   expect(types.slice(-2)).toEqual(["run.end", "message.dead-lettered"]);
 });
 
-test("a watch of a tree that is not there yet, or that tells nothing, ends with its signal", async () => {
+test("a watch of a missing or silent tree ends with its signal", async () => {
   const { runtime, asked } = watchedRuntime();
   await using _ = runtime;
   const stop = new AbortController();

@@ -73,7 +73,7 @@ test("the engine is asked about switches twice a second, not before every step",
   expect(reads).toBe(2);
 });
 
-test("a switch holds in one tenant, and a lifted one is never found in memory", async () => {
+test("a switch holds in one tenant, and a lifted switch is not cached", async () => {
   const clock = { now: () => 0 };
   const cache = new SwitchCache(clock);
   const [acme, other] = [TenantId.of("acme"), TenantId.of("other")];
@@ -96,7 +96,7 @@ test("a switch holds in one tenant, and a lifted one is never found in memory", 
 /** A question that is never answered. */
 const lost = (): Promise<never> => new Promise(() => undefined);
 
-test("no step waits for a question that is lost, and an answer counts for less than a second", async () => {
+test("no step waits for a lost query of the switches, and an answer is used for less than a second", async () => {
   let now = 0;
   const cache = new SwitchCache({ now: () => now });
   const subject = { tenantId: null, agent: "writer" };

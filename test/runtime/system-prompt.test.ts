@@ -69,7 +69,7 @@ test("an agent without sections has its instructions only, as before", async () 
   expect(workers.map(({ policy }) => policy?.sections)).toEqual([undefined, undefined]);
 });
 
-test("a section in the place of the identity replaces the instructions, and nothing else of the prompt", async () => {
+test("a section in the identity position replaces only the instructions", async () => {
   const model = scriptedModel([say('{"year": 1987}')]);
   const output = z.object({ year: z.number() });
   const called: string[] = [];
@@ -96,7 +96,7 @@ test("an agent with sections and without instructions has the default identity",
   );
 });
 
-test("another text of memory and another day leave the bytes before them", async () => {
+test("changed memory or another day leaves the earlier bytes of the prompt unchanged", async () => {
   const clock = manualClock(Date.UTC(2026, 10, 16, 23, 59));
   let version = 1;
   const memory = section("memory", "", { version: () => version, read: () => `Memory ${version}.` });
@@ -122,7 +122,7 @@ function sharedStart(one: string, other: string): string {
   return one.slice(0, length);
 }
 
-test("a text is read once in a process, until it is dropped or has another version; a text of a turn for each turn", async () => {
+test("a cached section is read once per process until it is dropped or has another version, and a per-turn section once per turn", async () => {
   const reads: string[] = [];
   let version = "a";
   const read = (name: string) => (): string => (reads.push(name), `${name}.`);
@@ -157,7 +157,7 @@ test("a text is read once in a process, until it is dropped or has another versi
   expect(await readIn()).toHaveLength(5);
 });
 
-test("a text that is read while it is dropped is not kept", async () => {
+test("a section that is dropped while it is read is not cached", async () => {
   const reading = Promise.withResolvers<void>();
   const texts = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const calls: unknown[] = [];
@@ -226,7 +226,7 @@ test("users, tenants, channels and agents never see each other's kept text, howe
   expect(waiting).toHaveLength(runs);
 });
 
-test("a hint for the channel is shown, of the program before the one that is built in", async () => {
+test("a channel hint of the program is shown instead of the built-in one", async () => {
   const model = scriptedModel([say("done")]);
   const worker = agent({ name: "worker", model, sections: [] });
   await using runtime = createRuntime({
@@ -267,7 +267,7 @@ test("a child of the same agent has the same system message, and the stored prom
   expect(JSON.stringify(prompt)).toContain(JSON.stringify(one).slice(1, -1));
 });
 
-test("places are a fixed list, and a section with another one is refused when the agent is built", () => {
+test("a section with an unknown position is refused when the agent is defined", () => {
   expect(sectionPlaces.join(" ")).toBe("identity docs append memory user skills platform footer");
   const sections: readonly PromptSection[] = [
     // @ts-expect-error: no such place.

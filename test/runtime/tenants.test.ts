@@ -39,7 +39,7 @@ test("3.3 where a tenant's budgets cannot be read, no model call begins", async 
   expect((await (await runtime.start(agent, "go")).result()).status).toBe("completed");
 });
 
-test("3.3 a tree of a tenant without a budget asks once, not for every call", async () => {
+test("3.3 a tree of a tenant without a budget asks for it once, not for every call", async () => {
   let draws = 0;
   const counting = (inner: Engine): Engine =>
     delegateEngine(inner, {

@@ -49,7 +49,7 @@ test("the time of a tree that waits for its session's turn runs from its turn", 
   expect(await second.result()).toMatchObject({ status: "completed", output: "done" });
 });
 
-test("a run that a timer woke holds its slot: the run that preempts it waits for its step", async () => {
+test("a run woken by a timer holds its slot, and the run that preempts it waits for its step", async () => {
   const clock = manualClock();
   const finish = Promise.withResolvers<null>();
   const order: string[] = [];

@@ -29,7 +29,7 @@ test("close updates are merged into the newest, at most ten a second", async () 
   expect(told.at(-1)).toBe(999);
 });
 
-test("a call that is over tells nothing more", async () => {
+test("a call that has ended sends no more updates", async () => {
   const { told, clock, updates } = updatesOf();
   updates.update(1);
   updates.update(2);
@@ -39,7 +39,7 @@ test("a call that is over tells nothing more", async () => {
   expect(told).toEqual([1]);
 });
 
-test("an update that is too large, or no JSON, is replaced by the reason", async () => {
+test("an update that is too large or not JSON is replaced by the reason", async () => {
   const { told, clock, updates } = updatesOf();
   for (const progress of ["x".repeat(5_000), { at: 1n }, undefined]) {
     updates.update(progress);
@@ -105,7 +105,7 @@ async function eventsOf(tell: (call: EffectCall) => void): Promise<readonly Numb
   return await readAll(run.events());
 }
 
-test("updates are no events, and nothing of them is recorded", async () => {
+test("updates are not events and are not recorded", async () => {
   const many = await eventsOf(({ update }) => {
     for (let n = 0; n < 1_000; n += 1) update(`canary ${n}`);
   });

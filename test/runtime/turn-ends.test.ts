@@ -216,36 +216,39 @@ const places = (["memory", "sqlite"] as const).flatMap((store) =>
 );
 const cases = Object.keys(ends).flatMap((name) => [[name, "look"] as const, [name, "mail"] as const]);
 
-describe.each(places)("$store, $shown", ({ store, replayed }) => {
-  test.each(cases)("8.1 %s after a %s leaves the entries of the rules", async (name, first) => {
-    const { does, options = {}, cancel, ends: expected, leaves, told } = ends[name] ?? fail();
-    const model = new EndingModel(does);
-    const begun = agent({ name: "lead", model, tools, permissions: "allow-all" });
-    const lead = agent({ ...begun, ...options, model, tools, permissions: "allow-all" });
-    const engine = local({ replayEveryStep: replayed });
-    await using runtime = createRuntime({ agents: [lead], store: stores[store], engine });
-    const talk = await runtime.sessions.create(lead, { user: "ada" });
-    const { id, userId } = await talk.head();
-    const session = new Session(runtime.store.sessions, { tenantId: null }, { id, userId });
-    const run = await talk.start(first);
-    if (cancel) {
-      await model.hangs.promise;
-      await run.cancel();
-    }
-    const { status, stopReason } = await run.result();
-    expect([status, stopReason]).toEqual(expected);
-    await talk.waitForIdle();
-    expect(await talk.phase()).toBe("idle");
-    const path = (await readAll(session.path())).toReversed();
-    const window = await getPromptWindow(session);
-    const left = leaves === "none" && first === "mail" ? "closed" : leaves;
-    expect(leftOf(path, { status, stopReason })).toBe(left);
-    expect((await readAll(session.entries())).length).toBe(path.length);
-    expect(path.every(({ branch }) => branch === null)).toBe(true);
-    assertPaired(window);
-    const line = left === "closed" ? ChatMessage.text(window.at(-1) ?? ChatMessage.user("")) : undefined;
-    expect(line).toBe(left === "closed" ? told : undefined);
-  });
+describe.each(places)("with $store, $shown", ({ store, replayed }) => {
+  test.each(cases)(
+    "8.1 a turn that ends by %s after a %s leaves the specified entries",
+    async (name, first) => {
+      const { does, options = {}, cancel, ends: expected, leaves, told } = ends[name] ?? fail();
+      const model = new EndingModel(does);
+      const begun = agent({ name: "lead", model, tools, permissions: "allow-all" });
+      const lead = agent({ ...begun, ...options, model, tools, permissions: "allow-all" });
+      const engine = local({ replayEveryStep: replayed });
+      await using runtime = createRuntime({ agents: [lead], store: stores[store], engine });
+      const talk = await runtime.sessions.create(lead, { user: "ada" });
+      const { id, userId } = await talk.head();
+      const session = new Session(runtime.store.sessions, { tenantId: null }, { id, userId });
+      const run = await talk.start(first);
+      if (cancel) {
+        await model.hangs.promise;
+        await run.cancel();
+      }
+      const { status, stopReason } = await run.result();
+      expect([status, stopReason]).toEqual(expected);
+      await talk.waitForIdle();
+      expect(await talk.phase()).toBe("idle");
+      const path = (await readAll(session.path())).toReversed();
+      const window = await getPromptWindow(session);
+      const left = leaves === "none" && first === "mail" ? "closed" : leaves;
+      expect(leftOf(path, { status, stopReason })).toBe(left);
+      expect((await readAll(session.entries())).length).toBe(path.length);
+      expect(path.every(({ branch }) => branch === null)).toBe(true);
+      assertPaired(window);
+      const line = left === "closed" ? ChatMessage.text(window.at(-1) ?? ChatMessage.user("")) : undefined;
+      expect(line).toBe(left === "closed" ? told : undefined);
+    },
+  );
 });
 
 /** The entries that a turn has left on the main path. */

@@ -65,7 +65,7 @@ test("leaving the loop of a stream cancels the turn, and the next one may follow
   expect((await talk.invoke("two")).status).toBe("completed");
 });
 
-test("leaving the loop of a detached stream leaves the turn", async () => {
+test("leaving the loop of a detached stream lets the turn continue", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   const stream = talk.stream("hang", { onBreak: "detach" });
@@ -77,7 +77,7 @@ test("leaving the loop of a detached stream leaves the turn", async () => {
   await talk.waitForIdle();
 });
 
-test("a stream that is refused says so in the loop and in its result", async () => {
+test("a refused stream throws in its loop and in its result", async () => {
   await using runtime = open();
   const talk = await runtime.sessions.create(writer);
   const run = await talk.start("hang");

@@ -29,7 +29,7 @@ test("waiting values are listed in the order of their arrival, key by key", asyn
   expect(waits.kept("signal/b")).toEqual([{ key: "signal/b", value: 4 }]);
 });
 
-test("a run waits for other runs only if everything it waits for is one", () => {
+test("a run counts as waiting for other runs only if it waits for nothing else", () => {
   const waits = new Waits();
   expect(waits.on).toBeNull();
   const [first, second] = [1, 2].map((number) => RunId.of(TreeId.of("t"), number));

@@ -44,7 +44,7 @@ const isNamed = (text: string, character: string): boolean => {
   );
 };
 
-test("each of these characters is named in every place that an approver sees", () => {
+test("invisible characters are named in every view of an approver", () => {
   expect(new Set(spoofing).size).toBeGreaterThanOrEqual(50);
   for (const character of spoofing) {
     const text = `pay ACME${character}LIVE`;

@@ -190,7 +190,7 @@ test.each(decoders)("the golden $name is decoded", ({ golden, decode, isRefusal,
 });
 
 test.each(decoders)(
-  "a changed $name is decoded or refused as it declares, within a moment, and no prototype changes",
+  "a mutated $name is decoded or refused with its declared error, quickly, and no prototype changes",
   ({ golden, decode, isRefusal, isTypedError = never }) => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     let refusals = 0;
@@ -225,7 +225,7 @@ function attempt(
   }
 }
 
-test.each(payloads)("%s is decoded by no decoder as anything but data", (text) => {
+test.each(payloads)("every decoder reads %s as plain data", (text) => {
   for (const { decode, isRefusal, isTypedError = never, name } of decoders) {
     const { outcome, error } = attempt(decode, JSON.parse(text));
     const isRefused = error === undefined ? isRefusal(outcome) : isTypedError(error);

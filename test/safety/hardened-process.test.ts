@@ -69,7 +69,7 @@ test("no source unpacks archives or decodes images by itself", () => {
 });
 
 // Every example runs with this hook, and fails if it complains: see run-example.ts.
-test("a connection to another machine is seen", async () => {
+test("the test detects a connection to another machine", async () => {
   const script =
     'fetch("http://192.0.2.1/").catch(() => 0); require("net").connect(80, "example.com").on("error", () => 0)';
   const running = promisify(execFile)(process.execPath, ["--import", hook, "-e", script]);

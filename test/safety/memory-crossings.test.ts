@@ -9,7 +9,7 @@ type Owner = (typeof owners)[number];
 
 const nameOf = ({ tenant, user }: Owner): string => `${tenant}-${user}`;
 
-test("two users of two tenants, 1,008 interleaved operations on memory: nothing crosses", async () => {
+test("1,008 interleaved memory operations of two users of two tenants never mix", async () => {
   let crossings = 0;
   let operations = 0;
   let seen = 0;

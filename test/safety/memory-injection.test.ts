@@ -78,13 +78,13 @@ async function attackLater(options: { readonly ruleOfTwo?: "off" }) {
   return counts;
 }
 
-test("an order that a page plants in memory in March sends nothing in June: 0 of 300", async () => {
+test("none of 300 orders that a page plants in memory sends data out months later", async () => {
   const counts = await attackLater({});
   process.stdout.write(`planted in memory, rule of two: ${JSON.stringify(counts)}\n`);
   expect(counts).toEqual({ runs: 300, planted: 300, ended: 300, moved: 0, early: 0, exposed: 0 });
 }, 300_000);
 
-test("the same orders do send in June where the rule is off: the check can fail", async () => {
+test("the same planted orders send data out with the rule off, so the check can fail", async () => {
   const counts = await attackLater({ ruleOfTwo: "off" });
   process.stdout.write(`planted in memory, rule off: ${JSON.stringify(counts)}\n`);
   expect(counts.moved).toBe(300);

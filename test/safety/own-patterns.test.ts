@@ -116,7 +116,7 @@ const leastCpuMs = (act: () => unknown): number =>
 
 const limitMs = 50;
 
-test.each(bait)("a megabyte of %j is looked through within 50 ms of processor time", (piece) => {
+test.each(bait)("a megabyte of %j is scanned within 50 ms of processor time", (piece) => {
   const text = repeat(piece);
   for (const { name, looks, length } of sensitive)
     expect

@@ -56,7 +56,7 @@ test("a run cannot send in another's name: the runtime sets the sender", async (
   expect(seen.has("plain")).toBe(true);
 });
 
-test("a message from outside is from outside, whatever name it gives, and counts once", async () => {
+test("a message from outside has the sender outside, whatever name it gives, and counts once", async () => {
   const seen = new Map<string, Sender>();
   const heard = listener(seen);
   await using runtime = createRuntime({ agents: [heard] });

@@ -57,7 +57,7 @@ test.each([
   [{ version: "1.0.0", resolved: "http://registry.npmjs.org/a" }, "it is from http://registry.npmjs.org/a"],
   [{ version: "1.0.0", optional: true, os: ["linux"], cpu: ["x64"] }, "it has no hash"],
   [{ version: "1.0.0", optional: true, os: ["darwin"] }, null],
-])("of the package %j is said: %s", (entry, problem) => {
+])("the dependency record of %j is reported as: %s", (entry, problem) => {
   expect(findLockProblem(entry)).toBe(problem);
 });
 

@@ -99,7 +99,7 @@ const worker = agent({
   },
 });
 
-test("two users of a tenant, 1,400 interleaved calls: neither sees anything of the other", async () => {
+test("in 1,400 interleaved calls of two users of a tenant neither sees data of the other", async () => {
   await using runtime = createRuntime({ agents: [worker], store });
   let crossings = 0;
   let refused = 0;
@@ -135,7 +135,7 @@ test("two users of a tenant, 1,400 interleaved calls: neither sees anything of t
   });
 }, 300_000);
 
-test("two users of a tenant, 1,000 interleaved turns in sessions of one name: neither sees content of the other", async () => {
+test("in 1,000 interleaved turns of two users in sessions of one name neither sees content of the other", async () => {
   let seen = 0;
   let crossings = 0;
   const listener = agent({

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test("each partition has a key of its own, and always the same", async () => {
+test("each partition has its own key, which never changes", async () => {
   const keys = environmentKeys({ REEVE_KEY: fresh() });
   const [books] = await keys.of("a/books");
   const [again] = await keys.of("a/books");

@@ -46,7 +46,7 @@ test("a value bound to one name opens under no other name, also with the lasting
   expect(nonceOf(tree.seal(bytes("a secret")))).not.toBe(nonceOf(slots.seal(bytes("a secret"))));
 });
 
-test("each changed bit is noticed", () => {
+test("each changed bit is detected", () => {
   const seal = AesSeal.of("acme/books", [old]);
   const sealed = seal.seal(bytes("a secret"));
   for (const index of sealed.keys()) {
@@ -58,7 +58,7 @@ test("each changed bit is noticed", () => {
     expect(() => seal.open(sealed.subarray(0, length))).toThrow(SealBrokenError);
 });
 
-test("another key says so, and which partition it is about", () => {
+test("a value sealed with another key is refused with that reason and its partition", () => {
   const sealed = AesSeal.of("acme/books", [old]).seal(bytes("a secret"));
   const other = AesSeal.of("acme/books", [young]);
   expect(() => other.open(sealed)).toThrow("cannot decrypt data of acme/books: unknown-key");
@@ -78,7 +78,7 @@ test("the newest key seals and every key opens", () => {
   expect(text(AesSeal.of("acme/books", [young]), sealed)).toBe("after");
 });
 
-test("a repeatable seal gives the same bytes at the same place, also after a new key came", () => {
+test("a repeatable seal gives the same bytes for the same position, even after a new key", () => {
   const begun = AesSeal.of("acme/books", [old]).seal(bytes("begun"));
   const first = AesSeal.of("acme/books", [old]).repeatable("here", begun);
   const replayed = AesSeal.of("acme/books", [young, old]).repeatable("here", begun);
@@ -87,7 +87,7 @@ test("a repeatable seal gives the same bytes at the same place, also after a new
   expect(text(replayed, sealed)).toBe("a secret");
 });
 
-test("a repeatable seal gives other bytes elsewhere, and never the nonce of another value", () => {
+test("a repeatable seal gives other bytes for another position, and never reuses a nonce", () => {
   const seal = AesSeal.of("acme/books", [old]);
   const begun = seal.seal(bytes("begun"));
   const here = seal.repeatable("here", begun);
@@ -100,7 +100,7 @@ test("a repeatable seal gives other bytes elsewhere, and never the nonce of anot
   expect(new Set(nonces).size).toBe(nonces.length);
 });
 
-test("keys are asked for once, few are kept, and a destroyed one is not read from memory", async () => {
+test("keys are requested once, a bounded number is cached, and a destroyed key is not used from the cache", async () => {
   const asked: string[] = [];
   const destroyed = new Set<string>();
   const keys: Keys = {
@@ -126,7 +126,7 @@ test("keys are asked for once, few are kept, and a destroyed one is not read fro
   expect(text(await new Seals(keys).of("a"), sealed)).toBe("a secret");
 });
 
-test("a key that could not be had is asked for again", async () => {
+test("a key that could not be loaded is requested again", async () => {
   let isDown = true;
   const keys: Keys = { of: async () => (isDown ? Promise.reject(new Error("no network")) : [old]) };
   const seals = new Seals(keys);

@@ -120,7 +120,7 @@ test("memory is found after the wrapping key was replaced, and two users share n
   expect(new Set(hashes).size).toBe(3);
 });
 
-test("a cached answer ends with the key of its tree or tenant, whatever rows are left", async () => {
+test("a cached answer is unreadable without the key of its tree or tenant, even if its row remains", async () => {
   const path = join(folder, "cached.db");
   const plain = await sqliteStore({ path });
   const stored = storedKeys(plain.keys, keys);

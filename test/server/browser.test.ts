@@ -42,7 +42,7 @@ test("a key is exchanged for a cookie that scripts cannot read and other sites d
   expect(told(await ask(`${site.url}/me`, "GET", { headers: { cookie } }))).toEqual([401, "unauthorized"]);
 });
 
-test("under a name of its own the cookie needs TLS", async () => {
+test("on a public host name the cookie requires TLS", async () => {
   const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: Date.now() + 60_000 });
   const hosts = ["desk.example"];
   const site = closing(await TestServer.open({ auth: apiKeys([record]), hosts }));
@@ -199,7 +199,7 @@ test("below another path the page names its files there", async () => {
   await expect(serve({ base: '/"><script>' })).rejects.toThrow("ui.base must be a path");
 });
 
-test("a page that is not built says how to build it, and one that is not wanted is not there", async () => {
+test("a page that is not built shows how to build it, and a disabled page is not found", async () => {
   const { status, text } = await ask(`${await serve({ folder: "/no/such/folder" })}/ui`, "GET");
   expect([status, text]).toEqual([404, expect.stringContaining("npm run build")]);
   expect((await ask(`${await serve(false)}/ui`, "GET")).status).toBe(401);

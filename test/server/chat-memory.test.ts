@@ -62,7 +62,7 @@ const said = (text: string): JsonObject => ({
 
 const headers = (user: string): Record<string, string> => ({ "x-reeve-user": user });
 
-test("a second message is answered with the first in mind", async () => {
+test("the answer to a second message sees the first", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
@@ -70,7 +70,7 @@ test("a second message is answered with the first in mind", async () => {
   expect(texts(chat.messages)).toEqual(["one", "one #1", "two", "one + two #2"]);
 });
 
-test("the history is the messages of the page: ids of answers, order, pages", async () => {
+test("the history has the page's messages with the ids of answers, in order, in pages", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
@@ -124,7 +124,7 @@ test("a message that is being answered is in the history, and its answer is not 
   expect(texts(await history(site, "talker"))).toEqual(["When?", "the pump"]);
 });
 
-test("another answer takes the place of the first, also after a reload, and again", async () => {
+test("a regenerated answer replaces the first one, after a reload and repeatedly", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
@@ -160,7 +160,7 @@ test("another answer to an earlier message removes the later messages from the c
   expect(texts(await history(site, "parrot"))).toEqual(texts(chat.messages));
 });
 
-test("an edited message takes the place of the first, also after a reload, and back again", async () => {
+test("an edited message replaces the original, after a reload and when changed back", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
@@ -177,7 +177,7 @@ test("an edited message takes the place of the first, also after a reload, and b
   expect(texts(await history(site, "parrot"))).toEqual(texts(loaded.messages));
 });
 
-test("the first message, edited: the conversation begins with it", async () => {
+test("after an edit of the first message the conversation begins with it", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
@@ -185,7 +185,7 @@ test("the first message, edited: the conversation begins with it", async () => {
   expect(texts(chat.messages)).toEqual(["uno", "uno #2"]);
 });
 
-test("a message that is sent again as it is, is the same one: before its end, after it, and loaded", async () => {
+test("a message that is sent again unchanged is the same turn: during the turn, after it, and after a reload", async () => {
   const { model, next, asked } = talker(["the pump"]);
   const site = await open(agent({ name: "talker", model }));
   const chat = chatIn(site, "talker");
@@ -205,7 +205,7 @@ test("a message that is sent again as it is, is the same one: before its end, af
   expect(asked()).toBe(1);
 });
 
-test("a turn that failed leaves no trace, and neither does its failure when it is answered again", async () => {
+test("a failed turn leaves no trace, even if the message is answered again and fails again", async () => {
   const site = await open(parrot());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
@@ -249,7 +249,7 @@ test("two users with one chat id have two histories", async () => {
   expect(await history(site, "parrot")).toEqual([]);
 });
 
-test("nothing can be answered otherwise while a question is open", async () => {
+test("a message cannot be edited while a question is open", async () => {
   const site = await open(approvalAgent());
   const chat = chatIn(site, "manager");
   await chat.sendMessage({ text: "Sell it" });

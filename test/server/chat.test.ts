@@ -22,7 +22,7 @@ const admin = (
   ...rest: readonly [Parameters<typeof chatWith>[2]?]
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
 
-test("an answer is shown as it comes, and is one message of one tree", async () => {
+test("an answer is streamed, and is one message of one tree", async () => {
   const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const chat = admin(site, "talker");
@@ -41,7 +41,7 @@ test("an answer is shown as it comes, and is one message of one tree", async () 
   ]);
 });
 
-test("a model that says nothing before it answers is shown all the same", async () => {
+test("the answer of a model that does not stream is shown", async () => {
   const site = await openSite(agent({ name: "quiet", model: scriptedModel([say("in 1987")]) }));
   const chat = admin(site, "quiet");
   await chat.sendMessage({ text: "When?" });
@@ -56,7 +56,7 @@ const look = tool({
   execute: async ({ question }) => (question === "bad" ? Promise.reject(new Error("no")) : "1987"),
 });
 
-test("tools are parts, with how they went", async () => {
+test("tool calls are parts of the message, with their outcome", async () => {
   const model = scriptedModel([
     call("look", { question: "pump" }, ["look", { question: "bad" }]),
     say("in 1987"),
@@ -132,7 +132,7 @@ test("a call that needs approval waits, and continues with the answer in the sam
   expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
 });
 
-test("a call that is denied is not made, and the model hears why", async () => {
+test("a denied call is not made, and the model gets the reason", async () => {
   const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
   const site = await openSite(approvalAgent(model));
   const chat = admin(site, "manager", withApprovals);
@@ -173,7 +173,7 @@ test("only callers that may approve can answer, and none answers another tenant'
   expect(asked?.decision).toBeNull();
 });
 
-test("a connection that drops is taken up again: the answer is there once, and was paid for once", async () => {
+test("after a dropped connection the client reconnects, and the answer is shown and paid for once", async () => {
   const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const drop = new AbortController();
@@ -207,7 +207,7 @@ test("a connection that drops is taken up again: the answer is there once, and w
   expect([again.status, again.messages.length]).toEqual(["ready", 2]);
 });
 
-test("a client that reconnects during a later step gets that step from its beginning, too", async () => {
+test("a client that reconnects during a later step gets that step from its beginning", async () => {
   const { model: talks, next } = talker(["in ", "1987"]);
   const looks = scriptedModel([call("look", { question: "pump" })]);
   const model: Model = {

@@ -187,7 +187,7 @@ test("start, steer and signal carry labels over HTTP, and only add them", async 
   expect((await at.post("/runs/t/steer", { id: "x", labels: { trusted: true } })).status).toBe(400);
 });
 
-test("steer takes files and data on the command line; a file of no known type is refused", async () => {
+test("steer takes files and data on the command line, and a file of unknown type is refused", async () => {
   await using at = await stage();
   const run = await at.runtime.start(at.marks, "go", { id: "t" });
   const reeve = (...words: readonly string[]): Promise<number> =>

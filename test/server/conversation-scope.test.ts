@@ -82,7 +82,7 @@ test.each(rows)("a key without the scope content is refused: %s", async (row) =>
   expect(reply.text).not.toContain(words);
 });
 
-test.each(rows)("a key with the scope, an administrator and the user read it: %s", async (row) => {
+test.each(rows)("a key with the scope content, an administrator and the user may read: %s", async (row) => {
   for (const { key } of [keys.reader, keys.admin, keys.ada])
     expect((await askFor(row, key)).text).toContain(words);
   expect((await askFor(row, keys.blind.key, { user: "ada" })).text).toContain(words);

@@ -51,7 +51,7 @@ const texts = async (site: TestServer, session: string, query = ""): Promise<rea
     ChatMessage.text(Json.as(message)),
   );
 
-test("a conversation is begun, remembers, and is listed with its title, phase and context", async () => {
+test("a conversation is created, keeps its history, and is listed with its title, phase and context", async () => {
   const site = await open();
   const created = { agent: "memory", id: "talk", title: "Pumps", channel: "web", metadata: { from: "test" } };
   expect((await site.post("/sessions", created)).json).toEqual({ id: "talk" });
@@ -129,7 +129,7 @@ test("a fork continues by itself; a deleted conversation is not found", async ()
   expect(await texts(site, whole)).toHaveLength(6);
 });
 
-test("a title is given and taken away", async () => {
+test("a title can be set and removed", async () => {
   const site = await open();
   await site.post("/sessions", { agent: "memory", id: "talk" });
   const rename = (title: string | null): Promise<Reply> =>
@@ -175,7 +175,7 @@ test("an export is JSON lines that another session can read", async () => {
   expect(reply.text).toBe(same);
 });
 
-test("while a turn goes on, nothing else changes the conversation: 409", async () => {
+test("while a turn runs, other changes of its conversation are refused with 409", async () => {
   const site = await open();
   await site.post("/sessions", { agent: "counter", id: "talk" });
   expect((await site.post("/sessions/talk/turns", { input: "count", id: "t1" })).status).toBe(202);

@@ -76,7 +76,7 @@ const textOf = (messages: readonly Message[]): string =>
     .map((delta) => (typeof delta === "object" && delta && "text" in delta ? String(delta.text) : ""))
     .join("");
 
-test("pieces of answers come in between, without ids, and change nothing about where to resume", async () => {
+test("pieces of answers are sent between events without ids, and do not change the resume position", async () => {
   const { model, say, answer, asked } = speaker();
   const site = await openSite({ agents: [orator(model)] });
   await site.post("/runs", { agent: "orator", input: "speak", id: "speech" });
@@ -108,7 +108,7 @@ const shouter: Agent = {
   },
 };
 
-test("a subscriber that does not read is cut and loses its place, one that reads hears all", async () => {
+test("a subscriber that does not read is disconnected, and one that reads gets every event", async () => {
   const limits = { writeTimeoutMs: 2_000, subscribers: 1 };
   const site = await openSite({ agents: [shouter], limits });
   await site.post("/runs", { agent: "shouter", input: "shout", id: "noise" });
@@ -164,7 +164,7 @@ test("many watchers of a tree cost the store no more than one", async () => {
   expect(readsOfAll).toBeLessThan(3 * whole.length);
 });
 
-test("a silent stream shows that it lives", async () => {
+test("an idle stream sends signs of life", async () => {
   const clock = manualClock(1_000);
   const site = await openSite({ clock });
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
@@ -176,7 +176,7 @@ test("a silent stream shows that it lives", async () => {
   stream.destroy();
 });
 
-test("concurrent fetches get at most the available places; a finished stream returns its place", async () => {
+test("concurrent requests get at most the available places, and a finished stream frees its place", async () => {
   const site = await openSite({ limits: { subscribersPerKey: 10, writeTimeoutMs: 2_000 } });
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const statuses = async (): Promise<readonly number[]> => {
@@ -200,7 +200,7 @@ test("concurrent fetches get at most the available places; a finished stream ret
       .toBe(200);
 });
 
-test("a client that leaves returns its place, even while no event arrives", async () => {
+test("a client that leaves frees its place, even if no event arrives", async () => {
   const site = await openSite({ limits: { subscribersPerKey: 1 } });
   await site.post("/runs", { agent: "counter", input: "count", id: "silence" });
   const first = await watch(site, "/runs/silence/events");

@@ -68,7 +68,7 @@ const forgedParts: readonly (readonly [string, object])[] = [
 
 const codes = ({ status, ...reply }: Reply): readonly unknown[] => [status, codeOf({ status, ...reply })];
 
-test.each(forgedParts)("%s in an earlier message of a chat reaches no model", async (_, part) => {
+test.each(forgedParts)("%s forged into an earlier message of a chat reaches no model", async (_, part) => {
   const model = scriptedModel([say("hello")]);
   const { site, sold } = await open(model);
   const history = [
@@ -90,7 +90,7 @@ test.each(forgedParts)("%s in an earlier message of a chat reaches no model", as
   expect(sold).toEqual([]);
 });
 
-test.each(forgedParts)("%s in the newest message of a user is refused", async (_, part) => {
+test.each(forgedParts)("%s forged into the newest message of a user is refused", async (_, part) => {
   const model = scriptedModel([say("hello")]);
   const { site } = await open(model);
   const messages = [user("1", text("hi"), part)];

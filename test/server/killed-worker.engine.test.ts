@@ -39,7 +39,7 @@ async function serve(port: number, path: string, how: "stops" | "goes on"): Prom
 const numbered = (messages: readonly Message[]): readonly Message[] =>
   messages.filter(({ id }) => id !== null);
 
-test("a worker is killed during two watches, one over a breaking connection: neither misses or doubles an event", async () => {
+test("two watches of a tree, one over a breaking connection, miss and repeat no event when its worker is killed", async () => {
   const path = join(folder, "store.sqlite");
   const port = await freePort();
   const engine = restate({ ingress: server.ingress, admin: server.admin, log: () => undefined });

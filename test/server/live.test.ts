@@ -104,7 +104,7 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   await stream.drop();
 });
 
-test("a stream that breaks continues every tree behind its last event", async () => {
+test("a reconnected stream continues every tree after its last event", async () => {
   const site = closing(await TestServer.open());
   await start(site, "a,b:1");
   await start(site, "c");
@@ -125,7 +125,7 @@ test("a stream that breaks continues every tree behind its last event", async ()
   await again.drop();
 });
 
-test("a tree that is not watched any more tells nothing, and one that is watched twice tells once", async () => {
+test("a tree that is no longer watched sends nothing, and one that is watched twice sends each event once", async () => {
   const site = closing(await TestServer.open());
   await start(site, "kept");
   await start(site, "left");
@@ -143,7 +143,7 @@ test("a tree that is not watched any more tells nothing, and one that is watched
   await stream.drop();
 });
 
-test("pieces of answers come of the named run alone, merged", async () => {
+test("only the named run's pieces of answers are sent, merged", async () => {
   const [said, unheard] = [speaker(), speaker()];
   const other: Agent = { ...orator(unheard.model), id: AgentId.of("other") };
   const site = closing(await TestServer.open({ agents: [orator(said.model), other] }));
@@ -165,7 +165,7 @@ test("pieces of answers come of the named run alone, merged", async () => {
   await stream.drop();
 });
 
-test("another tenant, and another key, neither sees nor steers a stream", async () => {
+test("a key of another tenant or another key of the tenant can neither read nor change a stream", async () => {
   const site = closing(await TestServer.open());
   await start(site, "mine");
   const { id } = await openLive(site);

@@ -57,7 +57,7 @@ test("starts above the limit are refused at once and begin nothing, until one is
   expect([(await again).status, (await accepted[1])?.status]).toEqual([202, 202]);
 });
 
-test("a tenant that takes all it can get leaves room for others, whatever its keys", async () => {
+test("one tenant cannot use up the places of others, with any number of keys", async () => {
   const { site, engine } = await heldEstate({ starts: 8 });
   const { acme, rival } = site.keys;
   const starts: Promise<Reply>[] = [];
@@ -174,7 +174,7 @@ async function beginning({ url, keys }: TestServer): Promise<Socket> {
   return socket;
 }
 
-test("a refused client need not send the rest, and a client that leaves midway returns its place", async () => {
+test("a refused client need not send its body, and a client that leaves midway frees its place", async () => {
   const noted: unknown[] = [];
   const site = await TestServer.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
   closing(site);

@@ -85,7 +85,7 @@ test("the verdict of a verification is kept with its time, and its progress is a
   });
 });
 
-test("a kept verdict that was not signed with the key of the chain is none", async () => {
+test("a stored verdict that is not signed with the key of the chain is ignored", async () => {
   const site = await openDecidedSite();
   await site.post("/audit/verify");
   const { audit } = site.runtime.store;
@@ -186,7 +186,7 @@ test("a question has the tree's name, the runs above it and the sources of its l
   expect(await listed("agent=lead")).toEqual([]);
 });
 
-test("a late decision gets the decision that counts", async () => {
+test("a late decision is answered with the decision that counts", async () => {
   const site = closing(await TestServer.open());
   const { acme } = site.keys;
   await site.post("/runs", { agent: "manager", input: "sell", id: "t1" });
@@ -247,7 +247,7 @@ test("entries of a conversation have no content for a key without the scope, unl
 });
 
 test.each(["message", "compaction", "branch", "label", "model-change", "custom"] as const)(
-  "an entry without content has its place alone: %s",
+  "an entry without content keeps only its position: %s",
   (type) => {
     const place = { id: EntryId.of("1"), parentId: null, at: 1, branch: null, tokens: 9 };
     const secrets = {

@@ -163,7 +163,7 @@ test.each(readsFirst)(
   },
 );
 
-test.each(each)("%s: a field or a parameter that there is not is refused", async (_, route) => {
+test.each(each)("%s: an unknown field or parameter is refused", async (_, route) => {
   const key = site.keys.acme.admin;
   const query = await askRoute(route, { key, query: "?token=secret-words" });
   expect([query.status, codeOf(query)]).toEqual([400, "invalid-request"]);
@@ -172,7 +172,7 @@ test.each(each)("%s: a field or a parameter that there is not is refused", async
   expect([body.status, codeOf(body)]).toEqual([400, "invalid-request"]);
 });
 
-test("the document describes every route that is there, and no other", async () => {
+test("the API document describes every route and no other", async () => {
   const { json } = await site.get("/openapi.json");
   const paths = isJsonObject(json) && isJsonObject(json["paths"]) ? json["paths"] : {};
   const described = Object.entries(paths).flatMap(([path, operations]) =>

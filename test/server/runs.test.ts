@@ -160,7 +160,7 @@ test.each([
   expect([refused.status, JSON.stringify(refused.json)]).toEqual([400, expect.stringContaining("id")]);
 });
 
-test("an operation under an id that came before changes nothing, also after another actor's", async () => {
+test("an operation repeated under its id changes nothing, even after another actor's operation", async () => {
   const model = manualModel();
   const site = await openSite({ agents: [agent({ name: "thinker", model })] });
   await site.post("/runs", { agent: "thinker", input: "think", id: "thought" });

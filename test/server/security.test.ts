@@ -22,14 +22,17 @@ const newRuntime = () => {
 
 const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 
-test.each(["0.0.0.0", "::", "192.0.2.7"])("%s is not listened on without auth", async (hostname) => {
-  const runtime = newRuntime();
-  await expect(listen({ runtime, hostname, port: 0 })).rejects.toThrow("auth");
-  await expect(listen({ runtime, hostname, port: 0, auth: "none" })).rejects.toThrow("auth");
-  await expect(listen({ runtime, hostname, port: 0, auth: apiKeys([]) })).rejects.toThrow("names");
-});
+test.each(["0.0.0.0", "::", "192.0.2.7"])(
+  "the server refuses to listen on %s without auth",
+  async (hostname) => {
+    const runtime = newRuntime();
+    await expect(listen({ runtime, hostname, port: 0 })).rejects.toThrow("auth");
+    await expect(listen({ runtime, hostname, port: 0, auth: "none" })).rejects.toThrow("auth");
+    await expect(listen({ runtime, hostname, port: 0, auth: apiKeys([]) })).rejects.toThrow("names");
+  },
+);
 
-test("with auth and a name it listens for others, too", async () => {
+test("with auth and a host name the server listens on a public address", async () => {
   const { key, record } = createApiKey({ tenant: null, scopes: ["read"], expiresAt: inAYear });
   const hosts = ["estate.example"];
   const listener = await listen({
@@ -45,7 +48,7 @@ test("with auth and a name it listens for others, too", async () => {
   expect((await ask(url, "GET", { headers: { host: "estate.example" } })).status).toBe(401);
 });
 
-test("on loopback no key is needed, and a foreign page gets nothing", async () => {
+test("on loopback no key is needed, and a page of another origin is refused", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
   closing(listener);
   const url = `${listener.url}/agents`;
@@ -61,7 +64,7 @@ test("on loopback no key is needed, and a foreign page gets nothing", async () =
     expect((await ask(url, "GET", { headers: { host } })).status).toBe(200);
 });
 
-test("pages of other origins may not ask, and there is no CORS", async () => {
+test("requests from other origins are refused, without CORS headers", async () => {
   const listener = await listen({ runtime: newRuntime(), port: 0 });
   closing(listener);
   const url = `${listener.url}/runs`;
@@ -86,7 +89,7 @@ test("pages of other origins may not ask, and there is no CORS", async () => {
   expect((await from({})).status).toBe(202);
 });
 
-test("an origin that is listed may ask, with a key", async () => {
+test("requests from a listed origin are accepted with a key", async () => {
   const origin = "https://desk.example";
   const site = await openSite({ origins: [origin] });
   const preflight = await ask(`${site.url}/runs`, "OPTIONS", { headers: { origin } });
@@ -98,7 +101,7 @@ test("an origin that is listed may ask, with a key", async () => {
   expect((await site.get("/agents", { headers: { origin: `${origin}.evil` } })).status).toBe(403);
 });
 
-test("a body that is too large is refused, whether it says so or not", async () => {
+test("a body that is too large is refused, with or without a declared length", async () => {
   const site = await openSite({ limits: { bodyBytes: 1_000, uploadBytes: 1_500 } });
   const body = { agent: "manager", input: "x".repeat(2_000) };
   expect(told(await site.post("/runs", body))).toEqual([413, "body-too-large"]);
@@ -195,7 +198,7 @@ test("a key is valid until it expires, and its record does not contain it", asyn
   expect(await auth.authenticate(key)).toBeNull();
 });
 
-test("keys in a store are good until they are revoked", async () => {
+test("keys in a store are valid until they are revoked", async () => {
   const { apiKeys: kept } = memoryStore();
   const { key, record } = createApiKey({ tenant: "acme", scopes: ["read"], expiresAt: inAYear });
   const auth = apiKeys(kept);
@@ -231,7 +234,7 @@ test("without an answering worker, the caller gets an error in time", async () =
   expect((await site.get("/agents")).status).toBe(200);
 });
 
-test("a request that dawdles is ended", async () => {
+test("a request that is sent too slowly is ended", async () => {
   const site = await openSite({ headersTimeoutS: 1, requestTimeoutS: 1 });
   const { hostname, port } = new URL(site.url);
   for (const beginning of [
@@ -284,7 +287,7 @@ test("an internal error is logged, and the caller gets its id", async () => {
   expect(noted).toEqual([[lost, error.noted]]);
 });
 
-test("the app can be mounted below another, and does without a listener", async () => {
+test("the app can be mounted below another app without a listener", async () => {
   const app = serverApp({ runtime: newRuntime(), auth: "none" });
   const { Hono } = await import("hono");
   const whole = new Hono().route("/reeve", app);

@@ -34,7 +34,7 @@ async function run(site: TestServer, agentName: string, fields: object = {}): Pr
   return (await handle.ledger()).tree.settled.costMicros;
 }
 
-test("money is answered by agent, model, user, day and tree, to the micro-dollar, and only to its tenant", async () => {
+test("spend is reported by agent, model, user, day and tree, exact to the micro-dollar, only to its tenant", async () => {
   const site = await openSite([talker("lead"), talker("writer")]);
   const lead = await run(site, "lead", { id: "first" });
   const writer = await run(site, "writer", { id: "second" });

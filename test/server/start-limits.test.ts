@@ -113,7 +113,7 @@ test.each([
   expect((await site.runtime.runs.list({ tenant: "acme" })).items).toEqual([]);
 });
 
-test("limits that are none are refused where they are configured", async () => {
+test("invalid limits are refused where they are configured", async () => {
   const scopes = ["run"] as const;
   const make = (wrong: StartLimits) => () =>
     createApiKey({ tenant: null, scopes, expiresAt: inAYear, limits: wrong });

@@ -77,7 +77,7 @@ test("a comparison of two steps leaves out their common parts, and has the repla
   ).toEqual([["system", true]]);
 });
 
-test("each part tells its sender and its labels", async () => {
+test("each part has its sender and its labels", async () => {
   const { json } = await site.get(steps("t~0:model:3"), { key: site.keys.acme.content });
   expect(json).toMatchObject({
     prompt: [

@@ -68,7 +68,7 @@ test("a step of another tenant, another run or no step is not found", async () =
   expect((await site.get("/runs/t/steps/x")).status).toBe(400);
 });
 
-test("a client lists steps, reads one, and keeps them", async () => {
+test("a client lists steps, reads their prompts, and keeps the content of the run", async () => {
   const run = createClient({ url: site.url, key: site.keys.acme.admin }).run("t");
   const { items } = await run.steps();
   expect(items.length).toBe(3);

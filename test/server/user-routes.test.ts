@@ -141,7 +141,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /chat/:agent/:chat/stream": [{ answer: "own", status: 204 }],
 };
 
-test("every route has a row", () => {
+test("the table of user routes has every route", () => {
   expect(Object.keys(rows).toSorted()).toEqual(
     routes.map(({ method, path }) => `${method} ${path}`).toSorted(),
   );
@@ -321,7 +321,7 @@ test.each(each.filter(([name]) => name !== "get /openapi.json"))(
   },
 );
 
-test("lists and budgets of another user are refused, not emptied", async () => {
+test("a request for another user's lists and budgets is refused, not answered with empty lists", async () => {
   for (const path of [
     "/runs?user=u-bob",
     "/sessions?user=u-bob",

@@ -119,7 +119,7 @@ test("no key is bound to a user and acts for others", () => {
   expect(() => createApiKey({ ...both, user: "", scopes: ["run"] })).toThrow("invalid id");
 });
 
-test("a source of keys that drops the user opens nothing", async () => {
+test("a key source that drops the user of a key admits no caller", async () => {
   const { key, record } = createApiKey({ tenant: "acme", user: "ada", scopes: ["read"], expiresAt: inAYear });
   const { user: _, ...dropped } = record;
   const auth = apiKeys({ find: async () => JSON.parse(JSON.stringify(dropped)) });
@@ -174,7 +174,7 @@ test("each user of a chat page sees the answers of their own chat alone", async 
     .toEqual(["ada/c", "bob/c"]);
 });
 
-test("another user's tree id is a conflict that tells nothing of the tree", async () => {
+test("starting a tree under another user's tree id is a conflict that reveals nothing", async () => {
   const { site, keys } = await open();
   const mine = { ...start, input: "the words of ada", id: "report", metadata: { canary: "ada's" } };
   expect((await site.post("/runs", mine, { key: keys.ada })).status).toBe(202);

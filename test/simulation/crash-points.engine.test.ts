@@ -137,7 +137,7 @@ async function killedAt(
 const tooLong = (): Promise<null> =>
   new Promise((resolve) => setTimeout(resolve, longestPlayMs, null).unref());
 
-test("5.4 a worker that dies three times in the same model step: the run is paused, and says why", async () => {
+test("5.4 a run whose worker dies three times in the same model step is paused with the reason", async () => {
   const agent = scenarios[0]?.agents(silentWitness)[0];
   if (!agent) throw new Error("no agent");
   const runtime = new Runtime({ agents: [agent], engine: clientOf(engine) });

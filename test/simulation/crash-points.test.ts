@@ -37,7 +37,7 @@ describe.each([
     },
   );
 
-  test("the places are all there are", () => {
+  test("the crash points include every kind of write", () => {
     process.stdout.write(`crash points, where ${dies} dies: ${walked} of ${places}, ${kinds.size} kinds\n`);
     const expected = [...writes.execution, ...(dies === "one" ? writes.elsewhere : [])];
     expect([...kinds]).toEqual(expect.arrayContaining(expected));

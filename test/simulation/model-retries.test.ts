@@ -33,6 +33,9 @@ async function callsWithDeaths(deaths: number, maxRetries: number): Promise<numb
   return calls;
 }
 
-test.each([0, 1, 2])("8.3 a call that died with its worker %i times counts as tried", async (deaths) => {
-  expect(await callsWithDeaths(deaths, 2)).toBe(3);
-});
+test.each([0, 1, 2])(
+  "8.3 a call lost with its worker %i times counts as that many attempts",
+  async (deaths) => {
+    expect(await callsWithDeaths(deaths, 2)).toBe(3);
+  },
+);

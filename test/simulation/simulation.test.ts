@@ -9,7 +9,7 @@ const seeds = { from: 1, count: 500 };
 /** A bug that needs more than this to show could live for years. */
 const mostSeedsForABug = 400;
 
-test("nothing that must not be happens, whatever the load, the order and the mishaps", async () => {
+test("no invariant is violated under random load, order and faults", async () => {
   const played = await campaign(seeds);
   process.stdout.write(`simulation: ${summary(played, seeds)}\n`);
   expect([...played.violations]).toEqual([]);
@@ -28,26 +28,32 @@ test("a seed is replayed exactly", async () => {
   expect(histories[0]).toEqual(histories[1]);
 });
 
-test("a seed comes to the same among others, in another process, as by itself", async () => {
+test("a seed gives the same result alone and among others in another process", async () => {
   const together = await campaign({ from: 380, count: 6 });
   const alone = await Promise.all([380, 381, 382, 383, 384, 385].map((seed) => simulate(seed)));
   expect(together.totals).toEqual(totalsOf(alone));
 });
 
-test.each(Object.entries(plantedBugs))("planted: %s", async (name, mutation) => {
-  for (let seed = 1; seed <= mostSeedsForABug; seed++) {
-    const { violation } = await simulate(seed, { mutation });
-    if (violation === null) continue;
-    process.stdout.write(`planted: ${name}: caught after ${seed} seeds (${violation.slice(0, 80)})\n`);
-    return;
-  }
-  expect.fail(`not caught in ${mostSeedsForABug} seeds`);
-});
+test.each(Object.entries(plantedBugs))(
+  "the simulation detects the planted bug: %s",
+  async (name, mutation) => {
+    for (let seed = 1; seed <= mostSeedsForABug; seed++) {
+      const { violation } = await simulate(seed, { mutation });
+      if (violation === null) continue;
+      process.stdout.write(`planted: ${name}: caught after ${seed} seeds (${violation.slice(0, 80)})\n`);
+      return;
+    }
+    expect.fail(`not caught in ${mostSeedsForABug} seeds`);
+  },
+);
 
-test.each(sourceBugs.map(({ what }) => what))("planted into the source: %s", async (what) => {
-  const shown = await firstSeedThatShows(what, mostSeedsForABug);
-  expect(shown, `not caught in ${mostSeedsForABug} seeds`).not.toBeNull();
-  process.stdout.write(
-    `planted: ${what}: caught after ${shown?.seed} seeds (${shown?.violation?.slice(0, 80)})\n`,
-  );
-});
+test.each(sourceBugs.map(({ what }) => what))(
+  "the simulation detects the bug planted into the source: %s",
+  async (what) => {
+    const shown = await firstSeedThatShows(what, mostSeedsForABug);
+    expect(shown, `not caught in ${mostSeedsForABug} seeds`).not.toBeNull();
+    process.stdout.write(
+      `planted: ${what}: caught after ${shown?.seed} seeds (${shown?.violation?.slice(0, 80)})\n`,
+    );
+  },
+);

@@ -108,7 +108,7 @@ describe.each(insideTool)("5.3 killed at %s", (point) => {
 });
 
 test.each(["effect mail: before", "effect mail: after"])(
-  "5.3 one decision is for one call: killed again at %s, a tool that asks asks again",
+  "5.3 after a second kill at %s a tool that asks asks again, because one decision covers one call",
   async (point) => {
     const { output, delivered, events } = await play(point, 2, mailer({ onUnknown: "ask" }), ["rerun"]);
     expect(output).toBe("unknown");
@@ -125,7 +125,7 @@ const thinker = (witness: Witness): Agent => ({
 });
 
 test.each(insideModel)(
-  "5.4 killed at %s: asked once more, and the lost attempt stays in doubt",
+  "5.4 after a kill at %s the model is called once more, and the lost attempt stays in doubt",
   async (point) => {
     const { output, bill, events } = await play(point, 1, thinker);
     expect([output, only(events, "budget.reserved"), only(events, "budget.settled")]).toEqual([
@@ -140,7 +140,7 @@ test.each(insideModel)(
 /** Room for a few calls: each is reserved at the prompt's bound and 50 tokens. */
 const cap = 500;
 
-test("5.4 the same model step lost three times in a row: the run is paused, and says why", async () => {
+test("5.4 a run whose model step is lost three times in a row is paused with the reason", async () => {
   let deaths = 0;
   await using stage = new Stage({
     deathAt: (place) => (place === "model: after" && ++deaths <= 3 ? "one" : "none"),

@@ -48,13 +48,17 @@ test.each(storeSuite.map((each) => [each.name, each] as const))("postgres: %s", 
   await each.run(harness);
 });
 
-test("random operations and crashes leave sessions as plain ones", { timeout: 120_000 }, async () => {
-  const { sessions } = await postgresStore({ connectionString });
-  await fc.assert(
-    sessionProperty(() => sessions),
-    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
-  );
-});
+test(
+  "random operations and crashes leave sessions equal to a simple model",
+  { timeout: 120_000 },
+  async () => {
+    const { sessions } = await postgresStore({ connectionString });
+    await fc.assert(
+      sessionProperty(() => sessions),
+      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+    );
+  },
+);
 
 test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
   await using store = await postgresStore({ connectionString });
@@ -64,7 +68,7 @@ test("a back-dated fact never inverts valid time, in any order of facts", { time
   );
 });
 
-test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
+test("two processes that append and tail 10,000 events see no gap, no duplicate and one order", async () => {
   const total = 10_000;
   const store = { postgres: connectionString };
   const [one = [], other] = await appendAndTail({ store, tenant: "two", total });
@@ -74,20 +78,20 @@ test("two processes append and tail 10,000 events: no gap, no duplicate, one ord
   expect(other).toEqual(one);
 });
 
-test("two processes decide at once for one tenant: one chain, nothing twice, nothing lost", async () => {
+test("two processes that decide at once for one tenant write one audit chain without loss or duplicate", async () => {
   const store = await postgresStore({ connectionString });
   await decideInTwo(store, { store: { postgres: connectionString }, tenant: "decided", total: 40 });
   await store[Symbol.asyncDispose]();
 });
 
-test("whatever is done to the rows of an audit is noticed, and where", async () => {
+test("any change of the rows of an audit is detected with its position", async () => {
   const url = await server.database();
   const store = await postgresStore({ connectionString: url });
   await auditTampering(store, (statement) => server.query(statement, url));
   await store[Symbol.asyncDispose]();
 });
 
-test("two processes share a limit: together they get the limit, and no more", async () => {
+test("two processes that share a limit together get no more than the limit", async () => {
   const granted = await takeFromLimit({
     store: { postgres: connectionString },
     tenant: "limited",
@@ -115,7 +119,7 @@ test("a query without its tenant finds nothing, and its write for another tenant
   await store[Symbol.asyncDispose]();
 });
 
-test("every table is guarded, for its owner too", async () => {
+test("row-level security is enforced on every table, even for its owner", async () => {
   const url = await server.database();
   await (await postgresStore({ connectionString: url }))[Symbol.asyncDispose]();
   const tables = await server.query(
@@ -139,7 +143,7 @@ test("sessions of an older version keep their entries and their user", async () 
   await expectKept(store);
 });
 
-test("money of before the table of sums is in the sums, of each tenant its own", async () => {
+test("spend recorded before the table of sums existed is added to the sums of its tenant", async () => {
   const url = await server.database();
   const wanted = { from: 0, to: 48, by: ["day"], limit: 9 } as const;
   const tenants = [acme, { tenantId: TenantId.of("other") }];
@@ -198,7 +202,7 @@ test("many processes may open an empty database at once", async () => {
   ]);
 });
 
-test("a notification says a tree and a sequence, at most 20 times a second, and the last one comes", async () => {
+test("notifications name a tree and a sequence, at most 20 a second, and the last one is always sent", async () => {
   const store = await postgresStore({ connectionString });
   const client = new Client({ connectionString });
   await client.connect();
@@ -254,7 +258,7 @@ async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
   await server.query(`insert into reeve_event values ('acme', '${tree}', ${event.seq}, '${body}')`, url);
 }
 
-test("a reader without notifications polls by itself", async () => {
+test("a reader without notifications polls", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, pollIntervalMs: 50 });
   const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });

@@ -6,7 +6,7 @@ import { Partition } from "reeve/store";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { expect, test, vi } from "vitest";
 
-test("lists of the audit and of questions are found by an index, however long they are", async () => {
+test("lists of the audit and of questions use an index, however long they are", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-plans-"));
   const path = join(folder, "store.db");
   const acme = Partition.of("acme");

@@ -31,7 +31,7 @@ test.each(storeSuite.map((each) => [each.name, each] as const))(
   },
 );
 
-test("the file is its owner's alone, and keeps its vectors", async () => {
+test("the file is readable by its owner only, and keeps its vectors", async () => {
   const path = join(folder, "kept.db");
   const vector = { item: MemoryItem.fact("f"), embedder: "e", at: 1, vector: [0.25, -1] };
   const first = await sqliteVectorStore({ path });

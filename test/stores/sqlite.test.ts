@@ -42,7 +42,7 @@ test.each(storeSuite.map((each) => [each.name, each] as const))("sqlite: %s", as
   await each.run(harness);
 });
 
-test("the files of a store are their owner's alone", async () => {
+test("the files of a store are readable by their owner only", async () => {
   const files = await mkdtemp(join(folder, "files-"));
   await using store = await sqliteStore({ path: join(files, "store.db") });
   await store.runs.list(Partition.of("acme"), {}, { size: 1 });
@@ -51,13 +51,17 @@ test("the files of a store are their owner's alone", async () => {
   for (const name of names) expect((await stat(join(files, name))).mode & 0o777).toBe(0o600);
 });
 
-test("random operations and crashes leave sessions as plain ones", { timeout: 120_000 }, async () => {
-  const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
-  await fc.assert(
-    sessionProperty(() => sessions),
-    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
-  );
-});
+test(
+  "random operations and crashes leave sessions equal to a simple model",
+  { timeout: 120_000 },
+  async () => {
+    const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
+    await fc.assert(
+      sessionProperty(() => sessions),
+      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+    );
+  },
+);
 
 test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
   await using store = await sqliteStore({ path: join(folder, "facts.db") });
@@ -67,7 +71,7 @@ test("a back-dated fact never inverts valid time, in any order of facts", { time
   );
 });
 
-test("two processes append and tail 10,000 events: no gap, no duplicate, one order", async () => {
+test("two processes that append and tail 10,000 events see no gap, no duplicate and one order", async () => {
   const total = 10_000;
   const [one = [], other] = await appendAndTail({ store: { sqlite: path }, tenant: "two", total });
   expect(one.map((line) => Number.parseInt(line, 10))).toEqual(
@@ -76,13 +80,13 @@ test("two processes append and tail 10,000 events: no gap, no duplicate, one ord
   expect(other).toEqual(one);
 });
 
-test("two processes decide at once for one tenant: one chain, nothing twice, nothing lost", async () => {
+test("two processes that decide at once for one tenant write one audit chain without loss or duplicate", async () => {
   const store = await sqliteStore({ path });
   await decideInTwo(store, { store: { sqlite: path }, tenant: "decided", total: 40 });
   await store[Symbol.asyncDispose]();
 });
 
-test("whatever is done to the rows of an audit is noticed, and where", async () => {
+test("any change of the rows of an audit is detected with its position", async () => {
   const store = await sqliteStore({ path });
   const file = new DatabaseSync(path);
   await auditTampering(store, async (statement) => file.exec(statement));
@@ -90,12 +94,12 @@ test("whatever is done to the rows of an audit is noticed, and where", async () 
   await store[Symbol.asyncDispose]();
 });
 
-test("two processes share a limit: together they get the limit, and no more", async () => {
+test("two processes that share a limit together get no more than the limit", async () => {
   const granted = await takeFromLimit({ store: { sqlite: path }, tenant: "limited", total: 200 });
   expect(granted.flat()).toHaveLength(200);
 });
 
-test("stored data is there when the file is opened again, and many may open a new file at once", async () => {
+test("stored data survives reopening the file, and several processes may open a new file at once", async () => {
   const fresh = join(folder, "fresh.db");
   const stores = await Promise.all([1, 2, 3].map(() => sqliteStore({ path: fresh })));
   const key = { id: SessionId.of("talk"), userId: null };
@@ -115,7 +119,7 @@ test("stored data is there when the file is opened again, and many may open a ne
   await again[Symbol.asyncDispose]();
 });
 
-test("a torn entry is shown as it is, and the rest of its session with it", async () => {
+test("a damaged entry is returned as stored, with the rest of its session", async () => {
   const torn = join(folder, "torn.db");
   const store = await sqliteStore({ path: torn });
   const talk = { id: SessionId.of("talk"), userId: null };
@@ -136,7 +140,7 @@ test("a torn entry is shown as it is, and the rest of its session with it", asyn
   await store[Symbol.asyncDispose]();
 });
 
-test("a window and a turn are found by their keys, however long the session is", async () => {
+test("a window and a turn are read by index, however long the session is", async () => {
   const plans = join(folder, "plans.db");
   await using store = await sqliteStore({ path: plans });
   const key = { id: SessionId.of("talk"), userId: null };
@@ -165,7 +169,7 @@ test("a window and a turn are found by their keys, however long the session is",
   expect(steps.filter((step) => /^SCAN (?!path$)/.test(step))).toEqual([]);
 });
 
-test("a search of memory is found by its keys, however much there is", async () => {
+test("a memory search uses an index, however large the memory is", async () => {
   const plans = join(folder, "memory-plans.db");
   await using store = await sqliteStore({ path: plans });
   const [acme, owner] = [Partition.of("acme"), MemoryOwner.user(null)];

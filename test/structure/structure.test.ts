@@ -76,7 +76,7 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-test("floors are counted among the files of a folder", () => {
+test("import levels are counted among the files of a folder", () => {
   const graph = readImports(program);
   expect(countFloors(graph, program.in("run"))).toBe(2);
   expect(countFloors(graph, ["run/call.ts"])).toBe(1);
@@ -98,7 +98,7 @@ test("a value is followed through objects, results and closures, and not through
   expect([files, returns]).toEqual([3, 2]);
 });
 
-test("each repeated idea is found by its form, and nothing else is", () => {
+test("each repeated pattern is found by its form, and no other code is reported", () => {
   const found = findIdeas(program, program.in(""));
   expect(Object.fromEntries(found)).toEqual({
     lru: ["ideas.ts"],

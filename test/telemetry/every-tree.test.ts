@@ -28,7 +28,7 @@ const take = (): never => {
   throw new Error("no collector");
 };
 
-test("telemetry that throws keeps no event from the store", async () => {
+test("telemetry that throws does not prevent events from being stored", async () => {
   const lead = newLead();
   await using runtime = createRuntime({ agents: [lead], telemetry: { take } });
   const run = await runtime.start(lead, "go");

@@ -133,7 +133,7 @@ async function spansOf(stream: readonly NumberedEvent[]): Promise<readonly Seen[
   return spans();
 }
 
-test("any events in any order: one trace, unique ids, known parents, ends after begins", async () => {
+test("any events in any order give one trace with unique ids, known parents, and ends after starts", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { maxLength: 60 }), async (all) => {
       const spans = await spansOf(streamOf(all));

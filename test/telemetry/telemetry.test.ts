@@ -105,7 +105,7 @@ test("spans carry the names of the conventions, tokens and cost", async () => {
   });
 });
 
-test("a call that was tried again is one span, and says so", async () => {
+test("a retried call is one span with its number of attempts", async () => {
   const { events } = await history();
   const { telemetry, spans } = recorder();
   for (const event of events) telemetry.take(event);
@@ -123,7 +123,7 @@ test("a call without a reported outcome ends with its cycle, in doubt", async ()
   expect(chats.every(({ attributes }) => attributes["reeve.in_doubt"] === true)).toBe(true);
 });
 
-test("two readers, and one that reads again, export the same spans once", async () => {
+test("two readers, and a reader that starts again, export the same spans once", async () => {
   const { events } = await history();
   const [one, two] = [recorder(), recorder()];
   for (const event of events) one.telemetry.take(event);
@@ -146,7 +146,7 @@ test("trees of the same name and different tenants are different traces", async 
   expect(new Set((await spans()).map(({ trace }) => trace)).size).toBe(2);
 });
 
-test("content is in no span, and an erased tree gives the same ones", async () => {
+test("spans contain no content, and an erased tree gives the same spans", async () => {
   const { events } = await history();
   const [before, after] = [recorder(), recorder()];
   for (const event of events) before.telemetry.take(event);

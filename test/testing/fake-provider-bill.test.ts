@@ -45,7 +45,7 @@ test("the bill has one entry for every request, whatever its outcome", async () 
   expect(double.bill.total((line) => line.run === "run-1")).toMatchObject({ requests: 2, billed: 1 });
 });
 
-test("the bill can only grow", async () => {
+test("entries of the bill cannot be changed or removed", async () => {
   const double = await openDouble({ script: answers(["One."]) });
   await ask(realModel("chat", double), "generate");
   const before = double.bill.entries;
@@ -74,7 +74,7 @@ test("the bill costs each call rounded up, the cached part at its own price", as
   expect(() => double.bill.costMicros({})).toThrow("no price for double-1");
 });
 
-test("the bill is also a file, line by line, written before the answer leaves", async () => {
+test("the bill is also written to a file line by line, before the answer is sent", async () => {
   const folder = mkdtempSync(join(tmpdir(), "provider-double-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const billFile = join(folder, "bill.jsonl");
@@ -85,7 +85,7 @@ test("the bill is also a file, line by line, written before the answer leaves", 
   expect(lines.map((line): unknown => JSON.parse(line))).toEqual(double.bill.entries);
 });
 
-test("the bill charges a call that its client no longer waits for", async () => {
+test("the bill includes a call that its client has abandoned", async () => {
   const answer = Promise.withResolvers<{ readonly text: string }>();
   const double = await openDouble({ script: () => answer.promise });
   const patience = new AbortController();
@@ -97,7 +97,7 @@ test("the bill charges a call that its client no longer waits for", async () => 
   await vi.waitFor(() => expect(double.bill.total().billed).toBe(1));
 });
 
-test("the prompt cache knows the beginning of an earlier prompt, in whole blocks", async () => {
+test("the prompt cache matches the beginning of an earlier prompt in whole blocks", async () => {
   const double = await openDouble({
     script: answers(["Yes."]),
     hiddenTokensPerMessage: 0,
@@ -121,7 +121,7 @@ test("the prompt cache knows the beginning of an earlier prompt, in whole blocks
   expect(second.usage?.inputTokens.cacheRead).toBe(known);
 });
 
-test("a prompt cache with a key knows the prompts of that key only", async () => {
+test("a prompt cache with a key matches only prompts of that key", async () => {
   const double = await openDouble({
     script: answers(["Yes."]),
     hiddenTokensPerMessage: 0,
@@ -207,7 +207,7 @@ async function run(seed: number, order: readonly number[]): Promise<readonly Omi
 }
 const order = Array.from({ length: 24 }, (_, index) => index);
 
-test("the seed gives the same bill in whatever order the requests come, and another seed another", async () => {
+test("a seed gives the same bill for any order of requests, and another seed gives another bill", async () => {
   const first = await run(7, order);
   expect(await run(7, order.toReversed())).toEqual(first);
   expect(await run(8, order)).not.toEqual(first);

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { answers, fakeProvider, type FakeProvider } from "../../src/testing/fake-provider/index.ts";
 import { ask, failure, headers, openDouble, providers, realModel } from "./real-providers.ts";
 
-test("requests in flight are counted by run, and are no longer there when their answer is", async () => {
+test("requests in flight are counted by run until they are answered", async () => {
   const answer = Promise.withResolvers<{ readonly text: string }>();
   const double = await openDouble({ script: () => answer.promise });
   const model = realModel("anthropic", double);
@@ -41,7 +41,7 @@ test("requests in flight end when their client leaves", async () => {
   await vi.waitFor(() => expect(double.inFlight.requests).toBe(0));
 });
 
-test("requests in flight can be waited for no longer than the signal allows", async () => {
+test("waiting for requests in flight ends with the signal", async () => {
   const double = await openDouble();
   const patience = new AbortController();
   const waiting = failure(double.inFlight.reaches(1, patience.signal));
@@ -86,7 +86,7 @@ test("closing notes the calls that the script had not answered, once, and may be
   expect(double.bill.entries).toMatchObject([{ outcome: "unanswered", billed: false, model: "double-1" }]);
 });
 
-test("closing frees the port for the next double", async () => {
+test("closing frees the port for the next fake provider", async () => {
   const first = await fakeProvider({ script: answers(["first"]) });
   await first.close();
   const second = await openDouble({ script: answers(["second"]), port: first.port });

@@ -43,7 +43,7 @@ test.each([
   ["chat", undefined, 0],
   ["chat", 40, 40],
 ] as const)(
-  "the hidden prompt of %s, told %s, says up to %i tokens about tools",
+  "the hidden prompt of %s with %s has up to %i tokens about tools",
   async (name, toolPromptTokens, most) => {
     const double = await openDouble({ hiddenTokensPerMessage: 0, toolPromptTokens, script: answers(["."]) });
     const model = realModel(name, double);

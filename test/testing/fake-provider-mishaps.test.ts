@@ -56,7 +56,7 @@ test.each(everyWay)(
 );
 
 test.each(everyWayWith([undefined, 0, 200]))(
-  "$name, $mode: silence (after $value bytes) ends with the caller's patience, and is billed",
+  "$name, $mode: an answer that stalls after $value bytes ends with the caller's timeout, and is billed",
   async ({ name, mode, value }) => {
     const double = await withFault({ kind: "hang", afterBytes: value });
     const patience = new AbortController();
@@ -69,14 +69,14 @@ test.each(everyWayWith([undefined, 0, 200]))(
   },
 );
 
-test.each(everyWay)("$name, $mode: a trickle arrives whole in the end", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: a slow answer arrives complete", async ({ name, mode }) => {
   const double = await withFault({ kind: "slow", bytes: 97, everyMs: 1 });
   const heard = await ask(realModel(name, double), mode, { tools: [look] });
   expect(heard).toMatchObject({ text: answer.text, calls: [{ input: '{"question":"pump"}' }] });
 });
 
 test.each(everyWay)(
-  "$name, $mode: an answer stopped for its content is an answer",
+  "$name, $mode: an answer stopped by a content filter is returned",
   async ({ name, mode }) => {
     const double = await withFault("content-filter");
     const heard = await ask(realModel(name, double), mode, { tools: [look] });
@@ -84,7 +84,7 @@ test.each(everyWay)(
   },
 );
 
-test.each(everyWay)("$name, $mode: tool arguments may be no JSON", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: tool arguments that are not JSON are returned", async ({ name, mode }) => {
   const double = await withFault("malformed-arguments");
   const heard = await ask(realModel(name, double), mode, { tools: [look] });
   const broken = name === "anthropic" && mode === "generate" ? "{}" : '{"question';
@@ -97,7 +97,7 @@ test.each(
     { form: "huge", figure: 1e15 },
   ] as const),
 )(
-  "$name, $mode: usage may be absurd ($value.form) while the bill is right",
+  "$name, $mode: usage may be wrong ($value.form) while the bill is correct",
   async ({ name, mode, value: { form, figure } }) => {
     const double = await withFault({ kind: "absurd-usage", form });
     const { usage } = await ask(realModel(name, double), mode, { tools: [look] });
@@ -158,25 +158,22 @@ test("not streamed, anthropic: there is no stream to be overloaded in, so the ca
 
 const call = { prompt: user("Where is the pump?"), tools: [look] };
 
-test.each(providers)(
-  "%s: overload in the middle is a part of the stream, and a plain object",
-  async (name) => {
-    const double = await withFault({ kind: "overloaded-stream", afterEvents: 5 });
-    const heard = await ask(realModel(name, double), "stream", call);
-    expect(heard.errors).toMatchObject([{ message: expect.stringMatching(/overloaded/i) }]);
-    expect(heard.errors[0]).not.toBeInstanceOf(Error);
-    expect(heard.finishReason).toBe(name === "anthropic" ? null : "error");
-    expect(heard.errors[0]).toMatchObject(
-      {
-        chat: { statusCode: 503, isRetryable: true, code: "server_is_overloaded" },
-        responses: { statusCode: 503, isRetryable: true, code: "server_is_overloaded" },
-        anthropic: { statusCode: 529, isRetryable: true, type: "overloaded_error" },
-        compatible: { code: "server_is_overloaded" },
-      }[name],
-    );
-    expect(double.bill.entries).toMatchObject([{ outcome: "overloaded-stream", billed: true }]);
-  },
-);
+test.each(providers)("%s: an overload within a stream is an error part with a plain object", async (name) => {
+  const double = await withFault({ kind: "overloaded-stream", afterEvents: 5 });
+  const heard = await ask(realModel(name, double), "stream", call);
+  expect(heard.errors).toMatchObject([{ message: expect.stringMatching(/overloaded/i) }]);
+  expect(heard.errors[0]).not.toBeInstanceOf(Error);
+  expect(heard.finishReason).toBe(name === "anthropic" ? null : "error");
+  expect(heard.errors[0]).toMatchObject(
+    {
+      chat: { statusCode: 503, isRetryable: true, code: "server_is_overloaded" },
+      responses: { statusCode: 503, isRetryable: true, code: "server_is_overloaded" },
+      anthropic: { statusCode: 529, isRetryable: true, type: "overloaded_error" },
+      compatible: { code: "server_is_overloaded" },
+    }[name],
+  );
+  expect(double.bill.entries).toMatchObject([{ outcome: "overloaded-stream", billed: true }]);
+});
 
 test.each([
   ["chat", 503],
@@ -202,7 +199,7 @@ test.each([
   ["anthropic", "interrupted", 0],
   ["compatible", "error", 1],
 ] as const)(
-  "streamed, %s: a stream that ends politely too soon is %s",
+  "streamed, %s: a stream that ends normally but too soon is %s",
   async (name, finishReason, errors) => {
     const double = await withFault({ kind: "cut", afterBytes: 1_500, ending: "finish" });
     const heard = await ask(realModel(name, double), "stream", call);
@@ -218,7 +215,7 @@ test("streamed, anthropic: a stream that closes before its first token ends with
   expect(list.map(({ type }) => type)).toEqual(["stream-start", "response-metadata", "custom"]);
 });
 
-test("streamed, anthropic: a broken event is an error part, and yet the finish says that all is well", async () => {
+test("streamed, anthropic: a broken event is an error part, and the finish part still reports success", async () => {
   const text = answer.text.repeat(5);
   const double = await openDouble({ script: answers([{ text, fault: "malformed-body" }]) });
   const heard = await ask(realModel("anthropic", double), "stream", call);

@@ -99,7 +99,7 @@ const cases = tables.flatMap(([name, refusals]) =>
   })),
 );
 
-test.each(cases)("$name: $said comes as the provider would say it, and costs nothing", async (refusal) => {
+test.each(cases)("$name: $said is reported as by the real provider, and costs nothing", async (refusal) => {
   const { name, fault, expected } = refusal;
   const double = await openDouble({ script: answers([{ text: "Never said.", fault }]) });
   const modes: readonly Mode[] = ["generate", "stream"];
@@ -150,7 +150,7 @@ test("a refusal is billed if the test says that the work was done", async () => 
   expect(double.bill.entries).toMatchObject([{ outcome: "server-error", billed: true, outputTokens: 2 }]);
 });
 
-test("a refusal comes by itself where a prompt is longer than the window", async () => {
+test("a prompt longer than the context window is refused", async () => {
   const double = await openDouble({ script: answers(["Yes."]), contextWindow: 10 });
   const prompt = [
     { role: "system" as const, content: "Answer every question at length, and then some more." },

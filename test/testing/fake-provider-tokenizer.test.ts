@@ -32,14 +32,14 @@ test("a text never makes more tokens than it has bytes", () => {
   fc.assert(holds, { numRuns: 2_000 });
 });
 
-test("a text is the sum of its pieces", () => {
+test("the tokens of a text are the sum of the tokens of its pieces", () => {
   const holds = fc.property(texts, (text) => {
     expect(pieces(text).join("")).toBe(text);
   });
   fc.assert(holds, { numRuns: 2_000 });
 });
 
-test("a cut text is a beginning that fits, and as long as it can be", () => {
+test("a cut text is the longest prefix that fits", () => {
   const holds = fc.property(texts, fc.nat(40), (text, budget) => {
     const cut = cutText(text, budget);
     expect(text.startsWith(cut.text)).toBe(true);

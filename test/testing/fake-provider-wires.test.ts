@@ -41,7 +41,7 @@ test("OpenAI's responses restore stored text by its id, and bill it like sent te
   expect(second?.inputTokens).toBeGreaterThan((first?.inputTokens ?? 0) + (first?.outputTokens ?? 0));
 });
 
-test("OpenAI's responses do not know text with store off", async () => {
+test("OpenAI's responses cannot restore text that was sent with store off", async () => {
   const double = await openDouble({ script: answers(["By the river."]) });
   const model = realModel("responses", double);
   const providerOptions = { openai: { store: false } };
@@ -132,7 +132,7 @@ test("Anthropic's messages need a limit, and the library always sends one", asyn
 });
 
 test.each(["chat/completions", "responses", "messages"])(
-  "every wire rejects nonsense sent to %s",
+  "an invalid request to %s is refused",
   async (path) => {
     const double = await openDouble();
     for (const body of ["", "nonsense", "[]", "{}", '{"messages":"x","input":7}']) {
@@ -144,7 +144,7 @@ test.each(["chat/completions", "responses", "messages"])(
   },
 );
 
-test("every wire lives where it should, and nothing lives elsewhere", async () => {
+test("each protocol is served at its own path only", async () => {
   const double = await openDouble();
   expect((await fetch(`${double.baseURL}/models`)).status).toBe(404);
   expect((await fetch(`${double.baseURL}/messages`)).status).toBe(404);

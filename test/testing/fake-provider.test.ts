@@ -45,7 +45,7 @@ function answerCall({ calls }: Heard, result: string): LanguageModelV4CallOption
   ];
 }
 
-test.each(everyWay)("$name, $mode: gets the script's text", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: a client gets the script's text", async ({ name, mode }) => {
   const double = await openDouble({
     script: answers(["The pump stands by the river. 装置は川のほとりに。"]),
   });
@@ -56,7 +56,7 @@ test.each(everyWay)("$name, $mode: gets the script's text", async ({ name, mode 
 });
 
 test.each(everyWay)(
-  "$name, $mode: calls a tool, returns its result and gets it in the answer",
+  "$name, $mode: a client calls a tool, sends its result and gets it in the answer",
   async ({ name, mode }) => {
     const double = await openDouble();
     const model = realModel(name, double);
@@ -71,7 +71,7 @@ test.each(everyWay)(
 );
 
 test.each(everyWay)(
-  "$name, $mode: takes the answers of a scripted model, calls and failures too",
+  "$name, $mode: a scripted model's answers, calls and failures are served",
   async ({ name, mode }) => {
     const script = answers([
       callTool("look", { question: "Lisbon" }),
@@ -86,7 +86,7 @@ test.each(everyWay)(
   },
 );
 
-test.each(everyWay)("$name, $mode: reads exactly the usage that is on the bill", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: a client reads exactly the usage on the bill", async ({ name, mode }) => {
   const script = answers([{ reasoning: "I know this one.", text: "By the river.", cachedTokens: 4 }]);
   const double = await openDouble({ script });
   const heard = await ask(realModel(name, double), mode, { tools: [look] });
@@ -96,14 +96,14 @@ test.each(everyWay)("$name, $mode: reads exactly the usage that is on the bill",
   ]);
 });
 
-test.each(everyWay)("$name, $mode: shows thoughts where its wire can", async ({ name, mode }) => {
+test.each(everyWay)("$name, $mode: reasoning is sent if the protocol has it", async ({ name, mode }) => {
   const double = await openDouble({ script: answers([{ reasoning: "I know this one.", text: "River." }]) });
   const heard = await ask(realModel(name, double), mode);
   expect(heard.reasoning).toBe(name === "chat" ? "" : "I know this one.");
 });
 
 test.each(everyWay)(
-  "$name, $mode: counts silent thoughts as reasoning, inside the limit",
+  "$name, $mode: hidden reasoning counts as reasoning within the limit",
   async ({ name, mode }) => {
     const double = await openDouble({ script: answers([{ text: "River.", outputTokens: 300 }]) });
     const model = realModel(name, double);
@@ -116,7 +116,7 @@ test.each(everyWay)(
 );
 
 test.each(everyWayWith([16, 17, 40]))(
-  "$name, $mode: hears exactly $value tokens if that is the limit",
+  "$name, $mode: a client gets exactly $value tokens if that is the limit",
   async ({ name, mode, value: maxOutputTokens }) => {
     const text = "The pump, built in 1812, stands by the river; 装置は川のほとりに立っています。".repeat(3);
     const double = await openDouble({ script: answers([text]) });
@@ -129,7 +129,7 @@ test.each(everyWayWith([16, 17, 40]))(
 );
 
 test.each(everyWay)(
-  "$name, $mode: hears a tool call that does not fit, and that it was cut",
+  "$name, $mode: a tool call that does not fit is cut, and the finish reason reports it",
   async ({ name, mode }) => {
     const input = { question: "Where does the pump stand, and who built it, and when?" };
     const double = await openDouble({ script: answers([{ toolCalls: [{ name: "look", input }] }]) });
@@ -186,29 +186,32 @@ const messages: ProviderRequest["messages"] = [
   { role: "user", parts: [{ type: "text", text: "Well?" }] },
 ];
 
-test.each(everyWay)("$name, $mode: the script is asked the same on every wire", async ({ name, mode }) => {
-  const asked: ProviderRequest[] = [];
-  const double = await openDouble({ script: (request) => (asked.push(request), { text: "So be it." }) });
-  await ask(realModel(name, double), mode, {
-    maxOutputTokens: 99,
-    tools: [look],
-    headers: { "X-Reeve-Run": "run-1", "x-reeve-attempt": "attempt-1" },
-    prompt: conversation,
-  });
-  const streamed = mode === "stream";
-  expect(asked).toMatchObject([
-    {
-      model: "double-1",
-      system: "Be brief.",
-      streamed,
+test.each(everyWay)(
+  "$name, $mode: the script gets the same request over every protocol",
+  async ({ name, mode }) => {
+    const asked: ProviderRequest[] = [];
+    const double = await openDouble({ script: (request) => (asked.push(request), { text: "So be it." }) });
+    await ask(realModel(name, double), mode, {
       maxOutputTokens: 99,
-      headers: { "x-reeve-run": "run-1" },
-      tools: [{ name: "look", description: "Looks something up", inputSchema: { type: "object" } }],
-      messages,
-    },
-  ]);
-  expect(double.bill.entries).toMatchObject([{ key: "attempt-1", run: "run-1", streamed }]);
-});
+      tools: [look],
+      headers: { "X-Reeve-Run": "run-1", "x-reeve-attempt": "attempt-1" },
+      prompt: conversation,
+    });
+    const streamed = mode === "stream";
+    expect(asked).toMatchObject([
+      {
+        model: "double-1",
+        system: "Be brief.",
+        streamed,
+        maxOutputTokens: 99,
+        headers: { "x-reeve-run": "run-1" },
+        tools: [{ name: "look", description: "Looks something up", inputSchema: { type: "object" } }],
+        messages,
+      },
+    ]);
+    expect(double.bill.entries).toMatchObject([{ key: "attempt-1", run: "run-1", streamed }]);
+  },
+);
 
 test("the command script calls in steps, skips tools that are not offered, and repeats every result", async () => {
   const double = await openDouble();
@@ -227,14 +230,14 @@ test("the command script calls in steps, skips tools that are not offered, and r
   expect((await ask(model, "generate", { prompt: user("Just talk.") })).text).toBe("Just talk.");
 });
 
-test("answers come in order, and the last one for ever", async () => {
+test("a list of answers is used in order, and its last answer repeats", async () => {
   const double = await openDouble({ script: answers(["one", { text: "two" }]) });
   const model = realModel("chat", double);
   const heard = [await ask(model, "generate"), await ask(model, "stream"), await ask(model, "generate")];
   expect(heard.map(({ text }) => text)).toEqual(["one", "two", "two"]);
 });
 
-test("each model has its own, and one without any does not exist", async () => {
+test("each model has its own script, and a model without one is not found", async () => {
   const double = await openDouble({ script: byModel({ big: answers(["I am big"]), small: echo() }) });
   expect((await ask(realModel("chat", double, "big"), "generate")).text).toBe("I am big");
   expect((await ask(realModel("chat", double, "small"), "generate")).text).toBe("Where is the pump?");
@@ -243,7 +246,7 @@ test("each model has its own, and one without any does not exist", async () => {
   });
 });
 
-test("one that throws is a failed request that says why", async () => {
+test("a script that throws fails the request with the reason", async () => {
   const double = await openDouble({
     script: () => {
       throw new Error("no such scene");

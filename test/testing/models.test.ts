@@ -29,7 +29,7 @@ test("a scripted model answers in order, repeats its last answer, and records it
   ]);
 });
 
-test("a recording answers the same questions again", async () => {
+test("a recording repeats its answers to the same requests", async () => {
   const real = recordModel(scriptedModel([say("1987"), say("The vendor.")], { id: "real" }));
   const ask = async (model: typeof real | ReturnType<typeof replayModel>): Promise<unknown> => {
     const lead = agent({ name: "lead", model });
@@ -41,7 +41,7 @@ test("a recording answers the same questions again", async () => {
   expect(await ask(replayModel(stored, { id: "real" }))).toBe("1987");
 });
 
-test("a recording is loud about another question, and about one too many", async () => {
+test("a recording throws for an unrecorded request, and for one request too many", async () => {
   const real = recordModel(scriptedModel([say("1987")]));
   await real.generate(request("When?"), quiet);
   const replayed = replayModel(real.calls, { id: "real" });
@@ -64,7 +64,7 @@ test("a faulty model fails and hangs by plan", async () => {
   expect(ChatMessage.text((await model.generate(request("3"), quiet)).message)).toBe("fine");
 });
 
-test("a held model answers when the test says so, and an abort ends its call", async () => {
+test("a manual model answers when the test calls it, and an abort ends its call", async () => {
   const model = manualModel();
   const answered = model.generate(request("a"), quiet);
   model.calls[0]?.answer("yes");

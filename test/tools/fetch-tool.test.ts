@@ -50,7 +50,7 @@ test("a charset is obeyed, HTML goes through readHtml, and binary content is not
     expect(await tryTool(tool, { url: `${server.url}${name}` })).toMatch(/only text is supported/);
 });
 
-test("bytes and time have limits", async () => {
+test("a fetch is limited in bytes and time", async () => {
   await using server = await serveOn((request, response) => {
     response.writeHead(200, { "content-type": "text/plain" });
     if (request.url === "/slow") response.write("a");

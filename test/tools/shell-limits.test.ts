@@ -29,7 +29,7 @@ test("a fork bomb stays within the limit of processes and ends with the command"
   expect(bomb.stderr).toMatch(/fork/i);
 });
 
-test("memory beyond the limit is not given", async () => {
+test("a command cannot allocate memory beyond the limit", async () => {
   const script = 'print "tried\\n"; my $x = "a" x $ARGV[0]; print "ESCAPED\\n";';
   const { stdout, exitCode } = await run(["perl", "-e", script, String(2 ** 29)], {
     maxMemoryBytes: 2 ** 28,

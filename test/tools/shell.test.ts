@@ -50,7 +50,7 @@ test("a command has the listed variables alone", async () => {
   expect(names.toSorted()).toEqual(["CITY", "HOME", "LANG", "PATH", "PWD"]);
 });
 
-test.each(attempts)("no way out: $name", async ({ argv }) => {
+test.each(attempts)("the sandbox stops this escape: $name", async ({ argv }) => {
   const before = [readFileSync(world.canary, "utf8")];
   const { stdout, exitCode } = await run(argv(world));
   expect(stdout).toMatch(/^tried/);
@@ -61,12 +61,12 @@ test.each(attempts)("no way out: $name", async ({ argv }) => {
   expect(() => process.kill(world.pid, 0)).not.toThrow();
 });
 
-test("there are at least 40 attempts", () => {
+test("the corpus has at least 40 escape attempts", () => {
   expect(attempts.length).toBeGreaterThanOrEqual(40);
 });
 
 test.each(attempts.filter(({ control }) => control))(
-  "without a sandbox it succeeds: $name",
+  "without a sandbox this escape succeeds: $name",
   async ({ argv }) => {
     // A process of its own: the attempt may end it.
     const [program = "", ...rest] = argv({ ...world, pid: startProcess().pid ?? 0 });
@@ -77,13 +77,13 @@ test.each(attempts.filter(({ control }) => control))(
   },
 );
 
-test.each(injections)("an argument is an argument: %j", async (...given) => {
+test.each(injections)("an argument is passed literally: %j", async (...given) => {
   const argv = given.map((each) => each.replace("{canary}", world.canary));
   expect((await run(["printf", "%s\\n", ...argv])).stdout).toBe(`${argv.join("\n")}\n`);
 });
 
 test.each([["--bind", "/", "/host"], ["--share-net", "true"], ["; true"], ["../../usr/bin/true;"], ["-"]])(
-  "a program is a program, not an option: %s",
+  "a program name is never read as an option: %s",
   async (...argv) => {
     const { exitCode, stdout } = await run(argv);
     expect([exitCode === 0, stdout]).toEqual([false, ""]);
@@ -98,7 +98,7 @@ test.each<[string, Json]>([
   ["a NUL character", ["ls", "a\0b"]],
   ["too many arguments", Array.from({ length: 300 }, () => "x")],
   ["too long arguments", ["x".repeat(100_001)]],
-])("bad input is refused: %s", async (_, argv) => {
+])("invalid input is refused: %s", async (_, argv) => {
   const tool = shell({ root: world.root, sandbox: bubblewrap() });
   await expect(callTool(tool, { argv })).rejects.toThrow(/bad input: argv/);
 });
@@ -110,7 +110,7 @@ test.each(["..", "../outside", "/etc", "a/../../outside"])(
   },
 );
 
-test("a working directory that is a link out leads nowhere", async () => {
+test("a working directory that links outside is refused", async () => {
   await run(["ln", "-sfn", join(base, "outside"), "way-out"]);
   const { exitCode, stdout } = await run(["ls"], {}, { cwd: "way-out" });
   expect([exitCode, stdout]).toEqual([1, ""]);
@@ -134,7 +134,7 @@ test("a command gets no descriptor that the worker was started with", async () =
   expect(sandboxed).not.toContain("canary");
 });
 
-test("a missing bwrap is an error that says how to install it, and there is no other way", () => {
+test("a missing bwrap is an error with installation advice, and there is no fallback", () => {
   expect(() => bubblewrap({ path: "/nowhere/bwrap" })).toThrow(/apt-get install bubblewrap/);
   const path = process.env["PATH"];
   process.env["PATH"] = "/nowhere";

@@ -33,15 +33,15 @@ function callBatch(
   return Json.as(object.call(method, { calls: given }).result);
 }
 
-describe("calls that travel as one", () => {
-  test("run in order: each sees the writes of the earlier ones", () => {
+describe("a batch of calls", () => {
+  test("runs in order: each call sees the writes of the earlier ones", () => {
     const object = new LazyObject("k");
     const replies = callBatch(notes, object, [{ name: "a" }, { name: "b" }, { name: "a" }]);
     expect(replies).toEqual([{ value: ["x"] }, { value: ["x"] }, { value: ["x", "x"] }]);
     expect(object.sent.map(({ argument }) => argument)).toEqual(["a", "b", "a"]);
   });
 
-  test("one that throws leaves nothing, and the others are made", () => {
+  test("keeps no writes of a call that throws, and makes the others", () => {
     const object = new LazyObject("k");
     const replies = callBatch(notes, object, [
       { name: "a" },
@@ -60,7 +60,7 @@ describe("calls that travel as one", () => {
     expect(object.cancelled).toEqual(["a", "a"]);
   });
 
-  test("one that cannot be answered here leaves all of them to be made again", () => {
+  test("is refused as a whole if one call cannot be answered here", () => {
     const object = new LazyObject("k");
     expect(() => callBatch(notes, object, [{ name: "a" }, { name: "b", fails: "retryable" }])).toThrow(
       RetryableError,
@@ -68,7 +68,7 @@ describe("calls that travel as one", () => {
     expect(object.keys("")).toEqual([]);
   });
 
-  test("a method that an object does not have is one that throws", () => {
+  test("treats a missing method like a call that throws", () => {
     const tree = new LazyTree({ maxAgents: 4 });
     const { replies } = tree.batch([{ method: "nope", argument: {} }, tree.spawnCall()]);
     expect(replies).toEqual([
@@ -77,7 +77,7 @@ describe("calls that travel as one", () => {
     ]);
   });
 
-  test("children that are spawned together are admitted in order, until there is no slot", () => {
+  test("admits children in order until no slot is free", () => {
     const tree = new LazyTree({ maxAgents: 3 });
     const { replies } = tree.batch(Array.from({ length: 3 }, () => tree.spawnCall()));
     expect(replies).toMatchObject([
@@ -88,7 +88,7 @@ describe("calls that travel as one", () => {
     expect(tree.events("spawn.admitted").map(({ child }) => child)).toEqual([tree.child(1), tree.child(2)]);
   });
 
-  test("their reads are fetched together", () => {
+  test("fetches the reads of its calls together", () => {
     const tree = new LazyTree({ maxAgents: 21 });
     const [first] = tree.spawn(1);
     const { roundTrips } = tree.batch(Array.from({ length: 10 }, () => tree.spawnCall()));

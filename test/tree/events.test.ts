@@ -155,7 +155,7 @@ test.each([true, false])("a tree of 1,000 runs is erased in parts of 256; with a
   expect(tree.call("result", { run: tree.child(1) }).result).toMatchObject({ output: null, erased: true });
 });
 
-test("nothing is erased that the store was not given", () => {
+test("only events that the store has are erased", () => {
   const tree = new LazyTree({ maxAgents: 1 });
   tree.end(tree.root);
   const before = tree.object.keys("");
@@ -165,7 +165,7 @@ test("nothing is erased that the store was not given", () => {
   expect(tree.call("erase", { at: 100_000 }).result).toEqual({ unwritten: false });
 });
 
-test("an erased tree of 1,000 runs keeps few values, and still tells how each of its runs ended", () => {
+test("an erased tree of 1,000 runs keeps few values, including how each run ended", () => {
   const tree = new LazyTree({ maxAgents: 3 });
   let cancel = 0;
   for (let number = 1; number <= 1_000; number++) {

@@ -125,7 +125,7 @@ const isFree = (name: string, path: readonly string[]): boolean =>
 const values = goldens();
 const kinds = [...new Set(values.map(([type, name]) => `${type} ${name.split("/", 1).join()}`))];
 
-test("the values of the test are of every kind", () => {
+test("the test has values of every kind", () => {
   expect(kinds.toSorted()).toMatchInlineSnapshot(`
     [
       "schedule spec",

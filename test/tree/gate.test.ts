@@ -30,7 +30,7 @@ test("a prompt of unknown size passes the gate where nothing limits it", () => {
   expect(result).toMatchObject({ reply: { gate: { kind: "granted" } } });
 });
 
-test("a call of a run that has ended is refused, and tells no report", () => {
+test("a call of an ended run is refused without a report", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   const child = tree.hire(tree.root);
   tree.end(child);
@@ -88,7 +88,7 @@ test("the policy for an execution that is blocked concerns its run, and no execu
   expect(tree.call("status", { run: tree.child(2) }).result).toBe("failed");
 });
 
-test("a run that waits in line makes no room for another", () => {
+test("a queued run is never the victim of a preemption", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   tree.spawn(1);
   tree.queue(1);

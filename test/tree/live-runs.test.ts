@@ -30,14 +30,14 @@ function costsBeside(children: number): Record<"begin" | "rest" | "take" | "hire
   return { begin, rest, take, hire, end };
 }
 
-describe("beside many live runs", () => {
+describe("among many live runs", () => {
   const costs = new Map<number, ReturnType<typeof costsBeside>>();
   const costOf = (children: number) => costs.get(children) ?? costsBeside(0);
   beforeAll(() => {
     for (const children of [1, 500, 2_000]) costs.set(children, costsBeside(children));
   }, 120_000);
 
-  test.each([500, 2_000])("a call passes the gate for the same bytes beside %d runs", (children) => {
+  test.each([500, 2_000])("a call passes the gate with the same bytes among %d runs", (children) => {
     expect(costOf(children).begin.bytesRead / costOf(1).begin.bytesRead).toBeLessThanOrEqual(1.3);
     expect(costOf(children).begin.bytesWritten / costOf(1).begin.bytesWritten).toBeLessThanOrEqual(1.3);
     expect(costOf(children).begin.tries).toBe(costOf(1).begin.tries);

@@ -28,7 +28,7 @@ test("the names of a tree's values are a format: a tree that lives, has ended, a
   expect(kinds(tree)).toEqual(["closed", "ended/", "erased", "event/", "finished", "tree"]);
 });
 
-test("a tree in which all stays is finished when it ends, and has nothing to erase", () => {
+test("a tree with permanent content only is finished when it ends, with nothing to erase", () => {
   const tree = new LazyTree({ maxAgents: 2, projects: false });
   tree.end(tree.root);
   expect(tree.takeSent("erase")).toBeNull();
@@ -143,7 +143,7 @@ test("a child that lives on when its parent ends is cancelled with the root", ()
   ]);
 });
 
-test("a message for a run that never was is refused", () => {
+test("a message for an unknown run is refused", () => {
   const tree = new LazyTree({ maxAgents: 2 });
   expect(() => tree.send(tree.child(9), "hello")).toThrow("no run t~9");
   const message = { messageId: MessageId.of("m"), from: { kind: "outside", name: "user" }, at: 5 } as const;
@@ -175,7 +175,7 @@ test("a tree that has ended has no list of live runs", () => {
   expect(tree.object.keys("live")).toEqual([]);
 });
 
-test("events are loaded 64 at a time", () => {
+test("events are loaded in pages of 64", () => {
   const tree = new LazyTree({ maxAgents: 101 });
   tree.spawn(100);
   const { result, roundTrips } = tree.call("events", { after: 0, limit: 256 });

@@ -95,7 +95,7 @@ test("while a run is queued, ends are taken, and a parent that has items already
   expect(tree.stored("tree")).not.toMatchObject({ silent: [tree.root] });
 });
 
-test("a parent that ends leaves none of its items", () => {
+test("the items of a parent are removed when it ends", () => {
   const tree = waitingParent(2);
   tree.end(tree.child(1));
   tree.end(tree.root);

@@ -245,7 +245,7 @@ test("subscriptions and messages that an earlier release has stored are read", (
   expect(tree.messages).toEqual([]);
 });
 
-test("a message to subscribers that have unread ones costs the same, however many unread ones they have", () => {
+test("the cost of a message does not depend on the number of unread messages", () => {
   const tree = treeOf(100);
   tree.tell("first");
   const second = moved(tree.tell("second"));
@@ -282,7 +282,7 @@ test("one call removes at most 1,000 messages, and later calls of the topic the 
   expect(tree.messages).toEqual(["last"]);
 });
 
-test("nothing of a topic is left of a tree that is erased", () => {
+test("erasing a tree removes all data of its topics", () => {
   const tree = new TalkingTree({ treeId, maxAgents: 2, projects: false });
   tree.hire(tree.root);
   tree.subscribe(tree.child(1));

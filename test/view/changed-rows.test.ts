@@ -74,7 +74,7 @@ test("an event sends its own row and its ancestors' rows, and no other row becom
   expect(hub.since(next?.mark)).toBeNull();
 });
 
-test("a gap is seen, and events that come before the view are applied after it", () => {
+test("a gap in the events is detected, and events that arrive before the view are applied after it", () => {
   const { events } = storyOf([0, 2, 0, 2, 2]);
   const hub = new HubTree();
   expect(hub.apply(events.slice(3))).toBe(true);
@@ -86,7 +86,7 @@ test("a gap is seen, and events that come before the view are applied after it",
   expect(holed.seq).toBe(3);
 });
 
-test("a frozen view stays, and updates when it is released", () => {
+test("a frozen view does not change, and updates when it is released", () => {
   const { events } = storyOf([0, 2, 2, 2]);
   let isHeld = false;
   const feed = new TreeFeed(() => isHeld);

@@ -119,7 +119,7 @@ test("a child that asks a person is counted at every run above it", () => {
   );
 });
 
-test("money has four parts, and the tightest account is named", () => {
+test("the money of a tree has four parts and names the account with the least left", () => {
   const start = { priority: "normal", parentRunId: null, limits } as const;
   const treeLimits = { maxCostMicros: 400, maxTokens: null, maxAgents: 5 };
   const story = new Story().tell(0, "run.start", { ...start, treeLimits });

@@ -16,7 +16,7 @@ const fixture = fileURLToPath(new URL("fixtures/sender-process.ts", import.meta.
 const trees = ["t1", "t2", "t3", "t4"];
 
 test(
-  "a sender is killed in the middle, twice: the next one sends the rest, in order",
+  "after a sender is killed midway, twice, the next one sends the rest in order",
   { timeout: 60_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "reeve-webhooks-"));

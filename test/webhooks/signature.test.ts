@@ -16,7 +16,7 @@ const signed = (fields: { at?: number; id?: string; secrets?: readonly string[] 
 const verify = (options: Partial<Parameters<typeof verifyWebhook>[0]> = {}) =>
   verifyWebhook({ body, headers: signed(), secrets: [secret], seen: new ReplayCache(), now, ...options });
 
-test("a signature is that of the public format", () => {
+test("a signature matches the test vector of the public format", () => {
   const headers = signWebhook({
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
     at: 1_614_265_330_000,
@@ -60,7 +60,7 @@ test.each([-300_000, 300_000])("accepts a time that is %i ms off", (offset) => {
   expect(verify({ headers: signed({ at: now + offset }) }).id).toBe("msg_1");
 });
 
-test("refuses the same message again, as long as its time is in the window, and accepts a new try", () => {
+test("refuses a repeated message while its time is in the window, and accepts a new delivery attempt", () => {
   const seen = new ReplayCache();
   const ahead = { seen, headers: signed({ at: now + 299_000 }) };
   expect(verify(ahead).id).toBe("msg_1");
@@ -74,7 +74,7 @@ test("refuses the same message again, as long as its time is in the window, and 
   expect(verify({ seen, headers: signed({ at: now + 5_000 }) }).id).toBe("msg_1");
 });
 
-test("remembers messages for the process if no cache is given", () => {
+test("remembers messages in the process if no cache is given", () => {
   const headers = signed({ id: "msg_of_the_process" });
   const given = { body, headers, secrets: [secret], now };
   expect(verifyWebhook(given).id).toBe("msg_of_the_process");

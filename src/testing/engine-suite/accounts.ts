@@ -73,7 +73,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 the tree's turns are the root's: the fewer of both count",
+    name: "3.3 the tree's turns are the root's: the smaller of the two limits counts",
     async run(harness) {
       const model = greedyModel();
       const agent = spender(model, [ask(50), ask(50)], { budget: { maxTurns: 10 } });
@@ -85,7 +85,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 a budget belongs to a run: two runs of one agent never share a tab",
+    name: "3.3 a budget belongs to a run: two runs of one agent never share an account",
     async run(harness) {
       const model = greedyModel();
       const writer = spender(model, [ask(90), ask(90)], { budget: { maxTokens: 100 } });
@@ -112,7 +112,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.5 thirty callers at once against one tree's cap: by the model's own bill it is never exceeded",
+    name: "3.5 thirty concurrent callers never exceed their tree's cap, by the model's own bill",
     async run(harness) {
       const model = greedyModel();
       const caller = agentOf("caller", async (ctx) => void (await ctx.llm(prompt, { maxOutputTokens: 82 })), {
@@ -134,7 +134,7 @@ export const accountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.5 calls of many runs that meet are decided one by one: each has its own answer, and its events together",
+    name: "3.5 concurrent calls of many runs are decided one by one: each gets its own answer and keeps its events together",
     async run(harness) {
       const model = greedyModel();
       const caller = spender(model, [ask(100)], { name: "caller" });

@@ -97,16 +97,19 @@ export const approvalCases: readonly EngineCase[] = [
     assert.deepEqual(desk.mailed, [{ to: "bob" }]);
   }),
 
-  deciding("7.6 an approval is remembered for the tool and the run, if asked to", async (desk) => {
-    const run = await desk.runtime.start(desk.editor, "ann bob");
-    await run.approve(await asked(run), { remember: true });
-    assert.deepEqual((await run.result()).output, ["sent", "sent"]);
-    const other = await desk.runtime.start(desk.editor, "eve");
-    await other.deny(await asked(other));
-    assert.deepEqual(desk.mailed, [{ to: "ann" }, { to: "bob" }]);
-  }),
+  deciding(
+    "7.6 an approval is remembered for the tool and the run, if the approver asks for it",
+    async (desk) => {
+      const run = await desk.runtime.start(desk.editor, "ann bob");
+      await run.approve(await asked(run), { remember: true });
+      assert.deepEqual((await run.result()).output, ["sent", "sent"]);
+      const other = await desk.runtime.start(desk.editor, "eve");
+      await other.deny(await asked(other));
+      assert.deepEqual(desk.mailed, [{ to: "ann" }, { to: "bob" }]);
+    },
+  ),
 
-  deciding("7.6 one approval is good for one call", async (desk) => {
+  deciding("7.6 one approval allows one call", async (desk) => {
     const run = await desk.runtime.start(desk.editor, "ann ann");
     const first = await asked(run);
     await run.approve(first);
@@ -154,7 +157,7 @@ export const approvalCases: readonly EngineCase[] = [
   ),
 
   deciding(
-    "7.6 questions are listed for all trees, and decided from anywhere",
+    "7.6 questions of all trees are listed, and can be decided from any process",
     async ({ runtime, editor, mailed }) => {
       const run = await runtime.start(editor, "ann", { tenant: "acme" });
       const list = () => runtime.approvals.list({ tenant: "acme", state: "pending" });

@@ -47,7 +47,7 @@ const caps = [60, 400, 1_500, 5_000, 20_000];
 export const architectureCases: readonly EngineCase[] = [...strategyTable, ...flowTable].flatMap(
   (strategy): readonly EngineCase[] => [
     {
-      name: `10.1 ${strategy.name}: the answer and its cost`,
+      name: `10.1 ${strategy.name} gives its answer at its stated cost`,
       async run(harness) {
         const { result, calls } = await runOf(harness, strategy);
         const { status, stopReason, output, costMicros } = result;
@@ -56,20 +56,20 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
       },
     },
     {
-      name: `10.2 ${strategy.name}: a worker that fails`,
+      name: `10.2 ${strategy.name} ends as declared when a worker fails`,
       async run(harness) {
         checkEnd(strategy, (await runOf(harness, strategy, { failing: strategy.failing })).result);
       },
     },
     {
-      name: `10.6 ${strategy.name}: a worker over its own budget is a worker that fails`,
+      name: `10.6 ${strategy.name} treats a worker over its own budget as a failed worker`,
       async run(harness) {
         if (strategy.failing === "lead") return;
         checkEnd(strategy, (await runOf(harness, strategy, { poor: strategy.failing })).result);
       },
     },
     {
-      name: `10.3 ${strategy.name}: a tree without money lands with the best answer so far, within its cap`,
+      name: `10.3 ${strategy.name} lands with the best answer so far, within its cap, when the tree has no money left`,
       async run(harness) {
         for (const cap of caps) {
           const { result, calls } = await runOf(harness, strategy, { maxCostUsd: cap / 1_000_000 });
@@ -83,7 +83,7 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
       },
     },
     {
-      name: `10.4 ${strategy.name}: a cancel in the middle ends it, and its workers`,
+      name: `10.4 ${strategy.name} and its workers end when it is cancelled midway`,
       async run(harness) {
         await whileOneIsHeld(harness, strategy, async (run) => {
           const { runs } = await run.cancel("enough");
@@ -93,7 +93,7 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
       },
     },
     {
-      name: `10.5 ${strategy.name}: a pause in the middle changes nothing`,
+      name: `10.5 ${strategy.name} gives the same answer when it is paused midway`,
       async run(harness) {
         await whileOneIsHeld(harness, strategy, async (run, release) => {
           await run.pause();

@@ -17,7 +17,7 @@ const textOf = (outcome: AskOutcome): string => (outcome.kind === "replied" ? ou
 /** Sections 6.1 and 6.2: spawning, asking, and the outcomes of a question. */
 export const askingCases: readonly EngineCase[] = [
   {
-    name: "6.1 spawn does not wait, join waits for the end, however often it is called",
+    name: "6.1 spawn does not wait; every join of a child waits for its end",
     async run(harness) {
       const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
       const lead = agentOf("lead", async (ctx) => {
@@ -37,7 +37,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 ask with an agent spawns it and asks: one delivery",
+    name: "6.1 ask with an agent spawns it and delivers the question once",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const outcome = await ctx.ask(echo, "hello", { timeoutS: 60 });
@@ -51,7 +51,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 ask on a new handle with the task as first message only waits: one delivery",
+    name: "6.1 ask on a new handle with the task as first message only waits: the task is delivered once",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(echo, "hello");
@@ -64,7 +64,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 a reply to the boot message that came before the ask is not lost, not even if its run has ended",
+    name: "6.1 a reply to the first message that came before the ask is not lost, even if its run has ended",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const handle = await ctx.spawn(echo, "hello");
@@ -140,7 +140,7 @@ export const askingCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.2 timedOut: the child lives on, with its handle",
+    name: "6.2 after timedOut the child continues, and its handle stays usable",
     async run(harness) {
       const writer = agentOf("writer", async (ctx) => ctx.waitFor("go"));
       const lead = agentOf("lead", async (ctx) => {

@@ -148,7 +148,7 @@ export const auditCases: readonly EngineCase[] = [
       }),
   },
   {
-    name: "9.3 a store that fails before and after it has written leaves every decision there once",
+    name: "9.3 every decision is in the audit once, even if the store fails before or after a write",
     run: (harness) =>
       onRuntime(
         harness,
@@ -160,7 +160,7 @@ export const auditCases: readonly EngineCase[] = [
       ),
   },
   {
-    name: "9.3 trees of one tenant at once make one chain",
+    name: "9.3 concurrent trees of one tenant write one audit chain",
     run: (harness) =>
       onRuntime(harness, { agents: [waiter], store: memoryStore() }, async (runtime) => {
         const runs = await Promise.all(

@@ -58,7 +58,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   ...["model", "tool", "step"].map((kind): EngineCase => ({
-    name: `4.4 a ${kind} that does not listen does not keep a cancelled run alive`,
+    name: `4.4 a ${kind} that ignores its signal does not keep a cancelled run alive`,
     async run(harness) {
       let begun = false;
       const deaf = (): Promise<never> => {
@@ -177,7 +177,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 a cancel that meets a run on its way into a wait is not missed",
+    name: "4.1 a cancel that arrives while a run begins to wait is not missed",
     async run(harness) {
       const lead = agentOf("lead", async (_, inbox) => {
         for (;;) await inbox.next({ waitS: 600 });
@@ -194,7 +194,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 whenever the cancel comes, and whatever the tree is doing, it ends",
+    name: "4.1 a cancelled tree ends, whatever it is doing at the time",
     async run(harness) {
       const model = scriptedModel([say("hi")]);
       const note = effect("note", async () => null);
@@ -234,7 +234,7 @@ export const cancelReachCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 calls that are not awaited end quietly with their run",
+    name: "4.1 calls that are not awaited end with their run, without an unhandled rejection",
     async run(harness) {
       const model = manualModel();
       const loud: unknown[] = [];

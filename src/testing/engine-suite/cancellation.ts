@@ -100,7 +100,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.6 a cancelled run that goes on regardless gets the same error from every call, and nothing begins",
+    name: "4.6 a cancelled run that continues gets the same error from every call, and nothing begins",
     async run(harness) {
       const model = manualModel();
       const begun: string[] = [];
@@ -159,7 +159,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.6 an answer that comes after the cancel is kept, and the run is cancelled all the same",
+    name: "4.6 an answer that comes after the cancel is kept, and the run still ends as cancelled",
     async run(harness) {
       let accepted = false;
       const late = async (): Promise<string> => {
@@ -180,7 +180,7 @@ export const cancellationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.4 a run can press its own button",
+    name: "4.4 a run can cancel itself",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const waiting = forever(ctx).catch((error: unknown) => encodeError(error).message ?? "");

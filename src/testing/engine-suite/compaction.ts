@@ -135,7 +135,7 @@ const question = (number: number): string => `thing ${number} ${"please ".repeat
 /** Compaction: what is summarised, which account pays for it, and the state if it fails. */
 export const compactionCases: readonly EngineCase[] = [
   {
-    name: "8.5 a conversation that fills the context is summed up after the turn: charged, stored once, brought up to date",
+    name: "8.5 a conversation that fills the context is summarized after the turn: charged, stored once, and updated later",
     run: withTalk(async (talk) => {
       let spent = 0;
       for (let number = 1; (await talk.compactions()).length < 2; number++) {
@@ -162,7 +162,7 @@ export const compactionCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.3 a prompt that is too long in the middle of a turn is not sent again: the turn goes on with a summary",
+    name: "8.3 a prompt that becomes too long within a turn is not sent again: the turn continues with a summary",
     run: withTalk(async (talk) => {
       const { result, run } = await talk.take("look");
       assert.equal(result.status, "completed", result.error?.message);
@@ -181,7 +181,7 @@ export const compactionCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a compaction that a user asks for is a tree of its own",
+    name: "8.1 a compaction requested by a user is a separate tree",
     run: withTalk(async (talk) => {
       for (const number of [1, 2, 3]) await talk.take(question(number));
       const entry = await talk.compact();

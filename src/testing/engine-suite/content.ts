@@ -104,7 +104,7 @@ export const contentCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "a run passes the files of its message on, and gives files of its own, by ask, spawn and send",
+    name: "a run passes on the files of its message, and sends its own files, by ask, spawn and send",
     run: async (harness) => {
       const own: InputFile = {
         mediaType: "text/plain",
@@ -130,7 +130,7 @@ export const contentCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "content over a limit is refused at the edge, with the limit, and nothing is started",
+    name: "content over a limit is refused at the start with the limit, and no tree begins",
     run: async (harness) => {
       const input = { maxFiles: 2, maxFileBytes: 1_000, maxTotalBytes: 1_500, mediaTypes: ["image/*"] };
       const pdf = { mediaType: "application/pdf", data: "AAAA" };
@@ -159,7 +159,7 @@ export const contentCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "content goes with its tree: a run of another tree cannot read it",
+    name: "a run of another tree cannot read the content of a tree",
     run: async (harness) => {
       let block: FileBlock | undefined;
       const lead = agentOf("lead", async (ctx, inbox) => {

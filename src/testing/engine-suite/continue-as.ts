@@ -147,7 +147,7 @@ export const continueCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.1 a task given with spawn is delivered once, also if it is asked for after continueAs",
+    name: "6.1 a task given with spawn is delivered once, even if it is asked for after continueAs",
     async run(harness) {
       const heard: string[] = [];
       const child = agentOf("child", async (ctx, inbox) => {
@@ -180,7 +180,7 @@ export const continueCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.1 a run that continues for ever is cancelled like any other",
+    name: "4.1 a run that calls continueAs without end can be cancelled",
     async run(harness) {
       let lives = 0;
       const lead = agentOf("lead", async (ctx) => {

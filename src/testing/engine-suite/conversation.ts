@@ -147,7 +147,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a turn that fails after a tool has acted outside stays, and says how it ended",
+    name: "8.1 a turn that fails after a tool had an outside effect stays, with how it ended",
     run: withTalk(async (talk) => {
       const failed = await (await talk.start("mail and fail")).result();
       assert.equal(failed.status, "failed");
@@ -163,7 +163,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a turn that is cancelled stays as far as it went",
+    name: "8.1 a cancelled turn keeps the messages it had made",
     run: withTalk(async (talk) => {
       const run = await talk.start("look and hang");
       await told(run, "model.start", ({ step }) => !step.endsWith(":1"));
@@ -213,7 +213,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a run that was given no conversation writes one of its own",
+    name: "8.1 a run without a given conversation writes a new one",
     run: withTalk(async (talk) => {
       const run = await talk.runtime.start(writer, "look it up", { user: "ada" });
       await run.result();
@@ -255,7 +255,7 @@ export const conversationCases: readonly EngineCase[] = [
     }),
   },
   {
-    name: "8.1 a run that answers several messages saves after each, also across fresh executions",
+    name: "8.1 a run that answers several messages saves after each, even across fresh executions",
     async run(harness) {
       const restless = agent({ ...options, name: "restless", continueAfter: 4 });
       await onRuntime(harness, { agents: [restless], store: memoryStore() }, async (runtime) => {
@@ -277,7 +277,7 @@ export const conversationCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.1 a file of an earlier turn is named to the next one, and not sent again",
+    name: "8.1 a file of an earlier turn is named in the next one, and not sent again",
     run: withTalk(async (talk) => {
       const data = new Uint8Array(20_000);
       const input = { text: "read this", files: [{ mediaType: "image/png", name: "map.png", data }] };

@@ -77,7 +77,7 @@ export const copyCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.8 a review is made by a copy after every n-th turn, is shown all of it, and leaves the conversation as it is",
+    name: "8.8 a review is made by a copy after every n-th turn, sees the whole turn, and leaves the conversation unchanged",
     async run(harness) {
       const model = scriptedModel([
         say("one"),

@@ -101,7 +101,7 @@ export const crashCases: readonly EngineCase[] = [
     { error: new BudgetExhaustedError({ dimension: "cost", limit: 5, used: 5 }), stopReason: "budget.cost" },
     { error: new MiddlewareTermination({ reason: "no" }), stopReason: "terminated" },
   ].map(({ error, stopReason }): EngineCase => ({
-    name: `5.7 ${error.code} is a verdict, not a crash: the run is not started again`,
+    name: `5.7 ${error.code} ends the run as failed: it is not restarted like a crash`,
     async run(harness) {
       let thrown = false;
       const lead = agentOf("lead", async (ctx) => {
@@ -137,7 +137,7 @@ export const crashCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.7 a run is cancelled between two crashes as at any other time",
+    name: "5.7 a run can be cancelled between two crashes",
     async run(harness) {
       let crashes = 0;
       const lead = agentOf("lead", async (ctx) => {

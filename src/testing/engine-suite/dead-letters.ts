@@ -38,7 +38,7 @@ export const deadLetterCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.4 the new run needs a slot: where none can ever be had the message is dead-lettered",
+    name: "6.4 a message whose new run can never get a slot is dead-lettered",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         await ctx.send(reader.id, "hello");

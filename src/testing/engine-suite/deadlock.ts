@@ -68,7 +68,7 @@ export const deadlockCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.12 a deadlocked queue is dissolved: its runs fail with reason would-deadlock",
+    name: "2.12 the runs of a deadlocked queue fail with reason would-deadlock",
     async run(harness) {
       const leaf = agentOf("leaf", async () => "leaf");
       const middle = agentOf("middle", async (ctx) => {

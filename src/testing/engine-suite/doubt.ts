@@ -16,7 +16,7 @@ const nonsense: readonly (Usage | null)[] = [
 /** Section 3.7: unknown usage. */
 export const doubtCases: readonly EngineCase[] = [
   {
-    name: "3.7 absent, negative, fractional or absurd usage: the call stays booked at its ceiling, in doubt",
+    name: "3.7 a call with absent, negative, fractional or impossible usage stays booked at its ceiling, in doubt",
     async run(harness) {
       let calls = 0;
       const model = greedyModel({ price: tokenPrice, reports: () => nonsense[calls++] ?? null });
@@ -79,7 +79,7 @@ export const doubtCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 reconcile clears a doubt after the tree has ended, too",
+    name: "3.7 reconcile also clears a doubt after the tree has ended",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice, reports: () => null });
       const writer = spender(model, [ask(100)]);
@@ -97,7 +97,7 @@ export const doubtCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.7 a result that is first asked for after a doubt was cleared is without it",
+    name: "3.7 a result first read after a doubt was cleared does not contain the doubt",
     async run(harness) {
       const agent = spender(greedyModel({ price: tokenPrice, reports: () => null }), [ask(100)]);
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {

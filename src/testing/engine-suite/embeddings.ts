@@ -27,7 +27,7 @@ const shownLast = (model: ScriptedModel): string =>
 /** Section 8.9: memory that is found by its meaning. */
 export const embeddingCases: readonly EngineCase[] = [
   {
-    name: "8.9 calls of an embedder pass the gate, are charged to their run, and are no turns of it",
+    name: "8.9 calls of an embedder pass the gate, are charged to their run, and do not count as turns",
     async run(harness) {
       const embedder = nutEmbedder({ input: 1_000_000, output: 0 });
       const model = scriptedModel([

@@ -78,7 +78,7 @@ export const ephemeralCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.6 a source that fails, hangs or shows too much is left out, and its run goes on",
+    name: "8.6 a source that fails, hangs or shows too much is left out, and its run continues",
     async run(harness) {
       const model = scriptedModel([say("done")]);
       const broken: readonly EphemeralSource[] = [

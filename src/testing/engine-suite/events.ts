@@ -104,7 +104,7 @@ function forge(ctx: RunContext): Json {
 /** Section 7.2: one author for each event. */
 export const eventCases: readonly EngineCase[] = [
   {
-    name: "7.2 hooks and stream tell the same events with the same payloads",
+    name: "7.2 hooks and the stream get the same events with the same payloads",
     async run(harness) {
       const { hooks, heard } = recorder();
       const root = lead(hooks);

@@ -125,7 +125,7 @@ async function turnWith(
 /** Section 7.8: interceptions of extensions. */
 export const extensionCases: readonly EngineCase[] = [
   {
-    name: "7.8 extensions intercept every moment of a turn once, in one order, before the agent's own guardrails",
+    name: "7.8 extensions intercept every stage of a turn once, in one order, before the agent's own guardrails",
     async run(harness) {
       const log: string[] = [];
       const act = effect("act", async () => (log.push("act"), "acted"));
@@ -172,7 +172,7 @@ export const extensionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.8 an extension that throws, or replies with something else, changes nothing but the list of errors",
+    name: "7.8 an extension that throws or returns an invalid reply changes nothing but the list of errors",
     async run(harness) {
       const plain = await turnWith(harness, []);
       assert.deepEqual(plain.errors, []);

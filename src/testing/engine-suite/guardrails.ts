@@ -9,7 +9,7 @@ import { historyOf, only } from "./history.ts";
 /** Section 7.7: each guardrail is called once, where its event happens. */
 export const guardrailCases: readonly EngineCase[] = [
   {
-    name: "7.7 each guardrail looks once at each thing, also where the run goes on in fresh executions",
+    name: "7.7 each guardrail checks each item once, even across fresh executions",
     async run(harness) {
       const looks: string[] = [];
       const look = (what: string, notes: readonly Json[]): GuardrailDecision => {
@@ -70,7 +70,7 @@ export const guardrailCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.7 a halt ends the run, once and for good",
+    name: "7.7 a halt ends the run for good, without a restart",
     async run(harness) {
       const stern: Guardrail = { name: "stern", beforeCall: () => ({ kind: "halt", reason: "enough" }) };
       const tools = [effect("act", async () => "acted")];

@@ -102,7 +102,7 @@ function heldUntil(released: Promise<void>, signal: AbortSignal): Promise<void> 
 /** Section 10: handoffs. */
 export const handoffCases: readonly EngineCase[] = [
   {
-    name: "10.7 a handoff: the next agent takes the turn as a run of its own, and its answer is that of the turn",
+    name: "10.7 after a handoff the next agent takes the turn as a separate run, and its answer is the turn's answer",
     async run(harness) {
       const made = createDesk();
       await onDesk(harness, made, async (runtime) => {
@@ -135,7 +135,7 @@ export const handoffCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "10.9 an agent that took over and fails ends the turn, and does not have the conversation",
+    name: "10.9 an agent that took over and fails ends the turn, and does not keep the conversation",
     async run(harness) {
       const broken = new ModelError({ kind: "format", message: "broken" });
       const made = createDesk({
@@ -221,7 +221,7 @@ export const handoffCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "10.13 too many handoffs land with the best answer",
+    name: "10.13 a turn with too many handoffs lands with its best answer",
     async run(harness) {
       const made = createDesk({
         billing: () => call("handoff_to_desk", { message: "a debt" }),

@@ -79,7 +79,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.3 with room a slot is granted whatever the priority",
+    name: "2.3 with a free slot a run of any priority is admitted",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
         await spawner.spawn("a", { priority: "background" });
@@ -89,7 +89,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.3 full: normal and below is denied with a budget error of dimension agents",
+    name: "2.3 in a full tree a spawn of normal priority or below is denied with a budget error of dimension agents",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         await spawner.spawn("a", { priority: "background" });
@@ -122,7 +122,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.3 full: a caller that asked to wait is queued, and its child starts when a slot frees",
+    name: "2.3 in a full tree a caller that asked to wait is queued, and its child starts when a slot frees",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const first = await spawner.spawn("a");
@@ -142,7 +142,7 @@ export const headcountCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.6 a free slot goes to the highest priority in the line, then to the oldest",
+    name: "2.6 a free slot goes to the highest priority in the queue, then to the oldest",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2, allowPreempt: false } }, async (spawner) => {
         await spawner.spawn("first");

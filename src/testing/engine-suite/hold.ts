@@ -6,7 +6,7 @@ import { inSpawnHarness } from "./spawn-harness.ts";
 /** Sections 2.5 and 2.11: runs paused by a user, and the items kept for a paused run. */
 export const holdCases: readonly EngineCase[] = [
   {
-    name: "2.11 a held run finishes its call, parks and gives its slot away; only resume lifts it, then it queues",
+    name: "2.11 a held run finishes its call, parks and releases its slot; after resume it queues",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const run = await spawner.spawn("a1 a2");

@@ -43,9 +43,13 @@ const outputGuardrail: Guardrail = { name: "reader", onOutput: () => ({ kind: "a
 export const lastWordsCases: readonly EngineCase[] = [
   ...[
     { name: "keeps the last text of its model", options: {}, kept: "It is the pump." },
-    { name: "keeps them behind agent middleware", options: { layered: true }, kept: "It is the pump." },
     {
-      name: "keeps none that output guardrails did not see",
+      name: "keeps the last text of its model behind agent middleware",
+      options: { layered: true },
+      kept: "It is the pump.",
+    },
+    {
+      name: "keeps no text that output guardrails did not check",
       options: { guardrails: [outputGuardrail] },
       kept: null,
     },

@@ -17,7 +17,7 @@ export const reader = agentOf("reader", async (ctx, inbox) => {
 /** Sections 6.3 and 6.4: what arrives, how often, in which order, and whom it wakes. */
 export const mailboxCases: readonly EngineCase[] = [
   {
-    name: "6.3 a message id delivered twice is delivered once, also after it was handled",
+    name: "6.3 a message sent twice under one id is delivered once, even after it was handled",
     async run(harness) {
       await onRuntime(harness, { agents: [reader] }, async (runtime) => {
         const root = await runtime.start(reader, "boot");
@@ -60,7 +60,7 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.3 a signal that comes early is kept, each counts, and the same id counts once",
+    name: "6.3 an early signal is kept, each signal counts, and the same id counts once",
     async run(harness) {
       const agent = agentOf("agent", async (ctx) => {
         await ctx.waitFor("go");
@@ -215,7 +215,7 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.4 the task of a run wakes no other run, even if its run never reads it",
+    name: "6.4 the task of a run starts no other run, even if its run never reads it",
     async run(harness) {
       const deaf = agentOf("deaf", async () => null);
       const lead = agentOf("lead", async (ctx) => {

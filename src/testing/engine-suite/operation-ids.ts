@@ -6,7 +6,7 @@ import { inSpawnHarness } from "./spawn-harness.ts";
 /** Section 2.11: an operation repeated because its answer was lost. */
 export const operationIdCases: readonly EngineCase[] = [
   {
-    name: "2.11 pause, resume and reprioritize under an id that came before change nothing, whatever was done since",
+    name: "2.11 a repeated pause, resume or reprioritize under the same id changes nothing, whatever was done since",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
         const run = await spawner.spawn("a");

@@ -7,7 +7,7 @@ import { inSpawnHarness } from "./spawn-harness.ts";
 /** Sections 2.4, 2.5 and 2.9: who makes room for whom, and when the slot moves. */
 export const preemptionCases: readonly EngineCase[] = [
   {
-    name: "2.4 full: high and critical preempt the lowest run strictly below",
+    name: "2.4 in a full tree high and critical preempt the lowest run strictly below them",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 4 } }, async (spawner) => {
         const low = await spawner.spawn("?low", { priority: "low" });
@@ -38,7 +38,7 @@ export const preemptionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.4 no run with strictly lower priority: denied, or queued if the caller asked to wait",
+    name: "2.4 without a run of strictly lower priority a spawn is denied, or queued if the caller asked to wait",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const first = await spawner.spawn("a", { priority: "high" });
@@ -52,7 +52,7 @@ export const preemptionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.4 allowPreempt false: high and critical are denied, or queued if the caller asked to wait",
+    name: "2.4 with allowPreempt false high and critical are denied, or queued if the caller asked to wait",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2, allowPreempt: false } }, async (spawner) => {
         const low = await spawner.spawn("?low", { priority: "background" });

@@ -148,7 +148,7 @@ export const questionCases: readonly EngineCase[] = [
   }),
 
   asking(
-    "7.6 a question that no one answers in time has expired",
+    "7.6 a question without an answer in time expires",
     [day],
     async (run) => assert.deepEqual(await outputOf(run), [declined("expired", "no answer in time")]),
     { approvalExpiresS: 0.3 },

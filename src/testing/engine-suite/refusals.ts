@@ -180,7 +180,7 @@ export const refusalCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.8 a run that lands reports the reason, too",
+    name: "3.8 a run that lands also reports the reason",
     async run(harness) {
       const look = effect("look", async () => "nothing new", { idempotent: true });
       const model = scriptedModel([call("look", {}), call("look", {}), say("Nothing new.")]);

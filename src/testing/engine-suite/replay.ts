@@ -143,7 +143,7 @@ export const replayCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 the same id again is the same tree, also when it is over; another input, agent, user or limit is a conflict",
+    name: "5.1 a start with a known id is the same tree, even after its end; another input, agent, user or limit is a conflict",
     async run(harness) {
       let executed = 0;
       const lead = agentOf("lead", async (ctx, inbox) => {

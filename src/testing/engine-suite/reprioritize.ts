@@ -6,7 +6,7 @@ import { inSpawnHarness } from "./spawn-harness.ts";
 /** Section 2.7: another rank for a run at work. */
 export const reprioritizeCases: readonly EngineCase[] = [
   {
-    name: "2.7 lowered below normal while full, a run is preempted: it finishes its call and parks",
+    name: "2.7 a run lowered below normal in a full tree is preempted: it finishes its call and parks",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const run = await spawner.spawn("a1 a2");
@@ -22,7 +22,7 @@ export const reprioritizeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.7 lowered below normal with room, or not below normal, a run keeps its slot",
+    name: "2.7 a run keeps its slot if there is room or if it is not lowered below normal",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 3 } }, async (spawner) => {
         const [low, normal] = [await spawner.spawn("?low"), await spawner.spawn("n", { priority: "high" })];
@@ -92,7 +92,7 @@ export const reprioritizeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.7 an unknown run: no effect",
+    name: "2.7 reprioritizing an unknown run has no effect",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         await spawner.runtime.run(`${spawner.root.treeId}~99`).reprioritize("high");
@@ -106,7 +106,7 @@ export const reprioritizeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "2.7 the root cannot be paused by it",
+    name: "2.7 reprioritizing cannot pause the root",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
         await spawner.root.reprioritize("background");

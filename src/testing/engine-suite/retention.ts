@@ -87,7 +87,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       }),
   },
   {
-    name: `8.7 an error that does not stay keeps its code alone, ${where}`,
+    name: `8.7 an erased error keeps only its code, ${where}`,
     run: (harness) =>
       onRuntime(harness, { agents: [talker], eraseAfterS, maxRestarts: 0, ...open() }, async (runtime) => {
         const run = await runtime.start(talker, "fail", { retention: "none" });

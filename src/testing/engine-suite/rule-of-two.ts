@@ -15,7 +15,7 @@ const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, n
 /** Untrusted content must not move private content out. */
 export const ruleOfTwoCases: readonly EngineCase[] = [
   meeting(
-    "7.5 either kind of content alone does not hold a call",
+    "7.5 untrusted or private content alone does not hold a call",
     (made) => [
       free("editor", made, async (ctx) => {
         const page = await ctx.spawn(
@@ -37,7 +37,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   ),
   meeting(
-    "7.5 both together hold every call by which something leaves, and say why",
+    "7.5 untrusted and private content together hold every call that sends data out, with the reason",
     (made) => [
       free("editor", made, async (ctx) => [
         await calls(ctx, "read_secret", "read_web", "mail"),
@@ -132,7 +132,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
   },
 
   ...(["message", "signal"] as const).map((way): EngineCase => ({
-    name: `7.5 a ${way} from outside may be untrusted, too`,
+    name: `7.5 a ${way} from outside may also be untrusted`,
     async run(harness) {
       const made = desk();
       const editor = free("editor", made, async (ctx, inbox) => {
@@ -150,7 +150,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   })),
   {
-    name: "7.5 with a human approver such a call waits for approval; a remembered approval does not cover it",
+    name: "7.5 with a human approver a call under the rule of two waits for approval; a remembered approval does not cover it",
     async run(harness) {
       const made = desk();
       const editor = both(made, {});
@@ -200,7 +200,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.5 a runtime may do without the rule",
+    name: "7.5 a runtime can turn the rule of two off",
     async run(harness) {
       const made = desk();
       const editor = both(made);

@@ -12,7 +12,7 @@ const speaker = agentOf("speaker", async (ctx, inbox) => {
 /** Trees that take turns in one conversation. */
 export const sessionCases: readonly EngineCase[] = [
   {
-    name: "8.1 a busy session refuses another turn at once, and its own turn is unaffected",
+    name: "8.1 a busy session refuses another turn at once, and the turn in progress is unaffected",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
         const first = await runtime.start(speaker, "one", { session: "talk" });
@@ -85,7 +85,7 @@ export const sessionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "8.1 the same tree again is the same turn, whichever tree has the turn now",
+    name: "8.1 a tree that asks again gets the same turn, whichever tree has the turn now",
     async run(harness) {
       await onRuntime(harness, { agents: [speaker] }, async (runtime) => {
         const start = (id: string) => runtime.start(speaker, id, { id, session: "talk" });

@@ -100,7 +100,7 @@ const shapes: readonly Shape[] = [
 /** Section 5: plain async code over a journal. Each shape runs 24 times. */
 export const shapeCases: readonly EngineCase[] = [
   ...shapes.map((shape): EngineCase => ({
-    name: `5.1 ${shape.name}: the answer of undisturbed code, and each step executed once`,
+    name: `5.1 ${shape.name} gives the answer of undisturbed code, and each step is executed once`,
     async run(harness) {
       const executed = new Map<string, number>();
       const lead = shapeAgent(shape, (tree, step) => {
@@ -119,7 +119,7 @@ export const shapeCases: readonly EngineCase[] = [
     },
   })),
   {
-    name: "5.1 Promise.race: the winner stays the winner, the loser is executed once and still counts",
+    name: "5.1 Promise.race has the same winner on replay, and the loser is executed once and its result can still be awaited",
     async run(harness) {
       const executed: string[] = [];
       const gates = new Map<string, PromiseWithResolvers<void>>();

@@ -14,7 +14,7 @@ const codeOf = (call: Promise<unknown>): Promise<string | null> =>
 /** A value that is too large fails the call that brings it: no run and no tree is stuck with it. */
 export const sizeCases: readonly EngineCase[] = [
   {
-    name: "three emits of 12 MB fail their caller, and nothing else",
+    name: "three emits of 12 MB fail their caller and affect nothing else",
     async run(harness) {
       const loud = agentOf("loud", async (ctx) => {
         const codes: (string | null)[] = [];

@@ -48,7 +48,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.2 exactly at the cap is allowed, one over is not: tokens",
+    name: "3.2 tokens exactly at the cap are allowed, one over is not",
     async run(harness) {
       const model = greedyModel();
       const calls = [ask(100, { landing: true }), ask(50, { landing: true })];
@@ -59,7 +59,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.2 exactly at the cap is allowed, one over is not: cost",
+    name: "3.2 a cost exactly at the cap is allowed, one over is not",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice });
       const calls = [ask(100, { landing: true }), ask(50, { landing: true })];
@@ -70,7 +70,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.2 exactly at the cap is allowed, one over is not: turns",
+    name: "3.2 turns exactly at the cap are allowed, one over is not",
     async run(harness) {
       const model = greedyModel();
       const calls = [ask(50), ask(50), ask(50, { landing: true })];
@@ -93,7 +93,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.5 a model is never allowed to say more than there is money for",
+    name: "3.5 a model is never allowed more output than the budget can pay for",
     async run(harness) {
       const model = greedyModel();
       const calls = [{ maxOutputTokens: 5_000, landing: true }];
@@ -187,7 +187,7 @@ export const spendCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.9 topUp again under the same id adds once",
+    name: "3.9 a topUp repeated under the same id adds once",
     async run(harness) {
       const agent = agentOf("agent", (ctx) => ctx.waitFor("go"), { budget: { maxTokens: 100 } });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {

@@ -5,7 +5,7 @@ import { historyOf, only } from "./history.ts";
 /** Section 6.8: input from outside, for the current turn and for after it. */
 export const steeringCases: readonly EngineCase[] = [
   {
-    name: "6.8 steer and followUp reach a running agent, each by its own way, in order",
+    name: "6.8 steer and followUp reach a running agent by separate queues, each in order",
     async run(harness) {
       const agent = agentOf("agent", async (ctx, inbox) => {
         await ctx.waitFor("go");

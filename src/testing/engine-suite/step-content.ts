@@ -76,7 +76,7 @@ const kindsOf = (steps: readonly StepPrompt[]): readonly string[] =>
 /** The content of steps: manifests and texts. */
 export const stepContentCases: readonly EngineCase[] = [
   {
-    name: "the prompt of every model call can be built again, of a child's, too, until the tree is erased",
+    name: "the prompt of every model call, a child's included, can be rebuilt until the tree is erased",
     run: (harness) => {
       const { sent, lead } = createTeam();
       const store: Store = memoryStore();

@@ -47,7 +47,7 @@ export const stepCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.2 a failure that may pass is retried under one key and not recorded, only the final outcome is",
+    name: "5.2 a temporary failure is retried under one key, and only the final outcome is recorded",
     async run(harness) {
       const keys: string[] = [];
       const lead = agentOf("lead", async (ctx) => {
@@ -72,7 +72,7 @@ export const stepCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.2 retries end: the step fails with the complete last error",
+    name: "5.2 after its last retry a step fails with the complete last error",
     async run(harness) {
       let tries = 0;
       const lead = agentOf("lead", async (ctx) => {
@@ -96,7 +96,7 @@ export const stepCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.2 a failure that will not pass is recorded at once and never tried again",
+    name: "5.2 a permanent failure is recorded at once and never tried again",
     async run(harness) {
       let tries = 0;
       const lead = agentOf("lead", async (ctx) => {
@@ -121,7 +121,7 @@ export const stepCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "5.1 agent code that awaits something outside ctx fails, says after which step, and does nothing more",
+    name: "5.1 agent code that awaits something outside ctx fails with the last step's name, and does nothing more",
     async run(harness) {
       const done: string[] = [];
       let foreign = Promise.withResolvers<void>();

@@ -45,7 +45,7 @@ const longestGap = (ticks: readonly number[]): number =>
 
 /** Code that does not stop after a cancel neither keeps its run alive nor blocks other runs. */
 export const stubbornCases: readonly EngineCase[] = Object.entries(loops).map(([name, loop]): EngineCase => ({
-  name: `4.1 a cancelled run that catches every error and goes on ends all the same: ${name}`,
+  name: `4.1 a cancelled run that catches every error and continues still ends: ${name}`,
   async run(harness) {
     let isOver = false;
     const ticks: number[] = [];

@@ -7,7 +7,7 @@ import { historyOf, only } from "./history.ts";
 /** Section 1: supervision. */
 export const supervisionCases: readonly EngineCase[] = [
   {
-    name: "1.1 the result of a run that never was is refused, not waited for",
+    name: "1.1 reading the result of an unknown run is refused at once",
     async run(harness) {
       const lead = agentOf("lead", async () => "done");
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
@@ -65,7 +65,7 @@ export const supervisionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.1 a root is permanent, of normal priority, without limits of its own, and may have 50 agents",
+    name: "1.1 a root has permanent retention, normal priority, no execution limit and at most 50 agents",
     async run(harness) {
       const seen: { root?: Supervision } = {};
       const lead = agentOf("lead", async (ctx) => {
@@ -108,7 +108,7 @@ export const supervisionCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "1.2 nothing limits depth but headcount",
+    name: "1.2 only the number of agents limits depth",
     async run(harness) {
       const depths = new Set<number>();
       const researcher: Agent = agentOf("researcher", async (ctx) => {

@@ -83,7 +83,7 @@ export const tenantCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.3 a tenant's money that a tree borrowed and did not use is there for the next tree",
+    name: "3.3 money that a tree borrowed from its tenant and did not use is available to the next tree",
     async run(harness) {
       const model = greedyModel({ price: tokenPrice, reports: () => ({ input: 10, output: 5 }) });
       const small = spender(model, [ask(100)], { name: "small" });

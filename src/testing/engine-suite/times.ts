@@ -62,7 +62,7 @@ async function notRefused(
 /** Moments and durations that would never come, or make no sense. */
 export const timeCases: readonly EngineCase[] = [
   {
-    name: "4.3 a moment or a duration that no clock can reach is refused at the call",
+    name: "4.3 a time or duration out of range is refused at the call",
     async run(harness) {
       const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
@@ -79,7 +79,7 @@ export const timeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.3 a negative duration is refused at the call, and a moment that has passed is not",
+    name: "4.3 a negative duration is refused at the call; a time in the past is accepted",
     async run(harness) {
       const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
@@ -93,7 +93,7 @@ export const timeCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "4.3 a run that does not catch the refusal of a moment fails with it",
+    name: "4.3 a run that does not catch the refusal of a time fails with that error",
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => ctx.sleepUntil(Number.NaN).then(() => "awake"));
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {

@@ -86,7 +86,7 @@ const turnOrder = [
 /** Section 7.4 and 8.2: a turn's tool calls, and the order of its events. */
 export const turnCases: readonly EngineCase[] = [
   {
-    name: "7.4 a turn ends with the results of a batch that all terminate, without another model call",
+    name: "7.4 a turn ends without another model call if all results of a batch terminate",
     async run(harness) {
       const order = effect("order", () => ToolResult.terminate("Order 7 is placed."));
       const look = effect("look", () => "nothing");
@@ -151,7 +151,7 @@ export const turnCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.8 steering is part of the turn; follow-ups are turns of their own, in order, across fresh executions too",
+    name: "6.8 steering is part of the turn; follow-ups are separate turns, in order, even across fresh executions",
     async run(harness) {
       for (const continueAfter of [2_000, 3]) {
         const writer = agent({ ...options, continueAfter });

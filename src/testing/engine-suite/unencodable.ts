@@ -64,7 +64,7 @@ const codeOf = (error: unknown): string => (ReeveError.is(error) ? error.code : 
 export const unencodableCases: readonly EngineCase[] = [
   ...Object.entries(values).flatMap(([name, make]): EngineCase[] => [
     {
-      name: `1 an output that JSON cannot hold ends the run failed, and says so: ${name}`,
+      name: `1 an output that JSON cannot hold fails the run with that reason: ${name}`,
       async run(harness) {
         const { code, message } = await ends(harness, async () => untyped(make()));
         assert.equal(code, "unencodable");
@@ -86,7 +86,7 @@ export const unencodableCases: readonly EngineCase[] = [
     },
   ]),
   {
-    name: "1 a state for continueAs that JSON cannot hold ends the run failed",
+    name: "1 a state for continueAs that JSON cannot hold fails the run",
     async run(harness) {
       const { code, message } = await ends(harness, async (ctx) => ctx.continueAs(untyped({ id: 10n })));
       assert.equal(code, "unencodable");
@@ -94,7 +94,7 @@ export const unencodableCases: readonly EngineCase[] = [
     },
   },
   ...Object.entries(thrown).map(([name, make]): EngineCase => ({
-    name: `1 a run that throws something unreadable ends failed: ${name}`,
+    name: `1 a run that throws an unreadable value fails: ${name}`,
     async run(harness) {
       const { code } = await ends(harness, async () => {
         throw make();

@@ -19,7 +19,7 @@ const orderPaper: Agent["run"] = async (ctx) => {
 /** Section 7.6: tool calls that are not over when their step is. */
 export const unfinishedCallCases: readonly EngineCase[] = [
   {
-    name: "7.6 a call that is not over is executed again later, with its state",
+    name: "7.6 an unfinished call is executed again later, with its state",
     async run(harness) {
       const seen: Json[] = [];
       const agent = buyer(async (_, { resumed }) => {
@@ -55,7 +55,7 @@ export const unfinishedCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "7.6 an execution that may be made again is, if the run must yield in the middle of it",
+    name: "7.6 a repeatable execution is repeated if the run must yield during it",
     async run(harness) {
       const seen: Json[] = [];
       const child = buyer(async (_, { resumed, signal }) => {

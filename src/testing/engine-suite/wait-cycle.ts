@@ -21,7 +21,7 @@ function tryAsking(ctx: RunContext, handle: ChildHandle, timeoutS = 60): Promise
 /** Section 6.9: no cycles of waiting runs. */
 export const waitCycleCases: readonly EngineCase[] = [
   {
-    name: "6.9 two runs that ask each other: the last ask is refused with a WaitCycleError",
+    name: "6.9 when two runs ask each other, the last ask is refused with a WaitCycleError",
     async run(harness) {
       const writer = agentOf("writer", async (ctx, inbox) => {
         const question = await inbox.next();
@@ -38,7 +38,7 @@ export const waitCycleCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "6.9 a circle of three is found, too, whether they were asked as agents or by handle",
+    name: "6.9 a cycle of three asks is also found, by agent or by handle",
     async run(harness) {
       const third = agentOf("third", async (ctx, inbox) => {
         const question = await inbox.next();

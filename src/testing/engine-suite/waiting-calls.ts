@@ -91,7 +91,7 @@ export const waitingCallCases: readonly EngineCase[] = [
     },
   },
   {
-    name: "3.10 no child is lost while there is money: five at once, with room for one at a time",
+    name: "3.10 five concurrent children with budget for one call at a time all complete",
     async run(harness) {
       for (const cap of [300, 200, 100]) {
         const model = thriftyModel({ input: 5, output: 8 });

@@ -16,20 +16,23 @@ const keyOf = (tenant: string | null, user: UserId | null = null): ApiKeyRecord 
 });
 
 export const apiKeyCases: readonly StoreCase[] = [
-  storeCase("an API key is found by every process as it was put, and the first one stays", async (desk) => {
-    const { store, harness } = desk;
-    const [key, anonymous, bound] = [keyOf("acme"), keyOf(null), keyOf("acme", ann)];
-    await store.apiKeys.put(key);
-    await store.apiKeys.put(bound);
-    await store.apiKeys.put(anonymous);
-    await store.apiKeys.put({ ...key, tenant: "rival", scopes: ["admin"] });
-    const elsewhere = await harness.open();
-    assert.deepEqual(await elsewhere.apiKeys.find(key.id), key);
-    assert.deepEqual(await elsewhere.apiKeys.find(anonymous.id), anonymous);
-    assert.deepEqual(await elsewhere.apiKeys.find(bound.id), bound);
-    assert.equal(await elsewhere.apiKeys.find(randomUUID()), null);
-    await elsewhere[Symbol.asyncDispose]();
-  }),
+  storeCase(
+    "an API key is found unchanged by every process, and the first one stored stays",
+    async (desk) => {
+      const { store, harness } = desk;
+      const [key, anonymous, bound] = [keyOf("acme"), keyOf(null), keyOf("acme", ann)];
+      await store.apiKeys.put(key);
+      await store.apiKeys.put(bound);
+      await store.apiKeys.put(anonymous);
+      await store.apiKeys.put({ ...key, tenant: "rival", scopes: ["admin"] });
+      const elsewhere = await harness.open();
+      assert.deepEqual(await elsewhere.apiKeys.find(key.id), key);
+      assert.deepEqual(await elsewhere.apiKeys.find(anonymous.id), anonymous);
+      assert.deepEqual(await elsewhere.apiKeys.find(bound.id), bound);
+      assert.equal(await elsewhere.apiKeys.find(randomUUID()), null);
+      await elsewhere[Symbol.asyncDispose]();
+    },
+  ),
 
   storeCase("a tenant lists and revokes only its own API keys", async ({ store }) => {
     const [acme, rival] = [`acme-${randomUUID()}`, `rival-${randomUUID()}`];

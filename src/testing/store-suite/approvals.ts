@@ -26,7 +26,7 @@ export const approvalCases: readonly StoreCase[] = [
     assert.deepEqual(decided.items, [{ ...question, decision: yes }]);
   }),
 
-  storeCase("the first decision stays, also when the question is asked again", async ({ store, tenant }) => {
+  storeCase("the first decision stays, even if the question is asked again", async ({ store, tenant }) => {
     const question = questionOf(1);
     await store.approvals.request(tenant, question);
     await store.approvals.decide(tenant, question.id, no);

@@ -109,7 +109,7 @@ export const auditCases: readonly StoreCase[] = [
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
   }),
 
-  storeCase("links given again change nothing, alone or with some that are new", async (desk) => {
+  storeCase("repeated links change nothing, alone or together with new ones", async (desk) => {
     const { store, tenant } = desk;
     await store.audit.append(tenant, chain);
     await store.audit.append(tenant, chain);

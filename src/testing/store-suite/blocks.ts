@@ -38,7 +38,7 @@ export const blockCases: readonly StoreCase[] = [
     assert.equal(await memory.block(tenant, annOwns, name), null);
   }),
 
-  storeCase("an edit of an older version changes nothing and is shown the present one", async (desk) => {
+  storeCase("an edit of an older version changes nothing and returns the current block", async (desk) => {
     const { memory } = desk.store;
     await memory.editBlock(desk.tenant, annOwns, name, blockEditOf("w1", { text: "one" }));
     await memory.editBlock(desk.tenant, annOwns, name, blockEditOf("w2", { text: "two", version: 1 }));
@@ -72,7 +72,7 @@ export const blockCases: readonly StoreCase[] = [
     assert.equal(await memory.block(desk.tenant, annOwns, name), null);
   }),
 
-  storeCase("two writers at once: one wins each version, and no line is lost", async (desk) => {
+  storeCase("of two concurrent writers one wins each version, and no line is lost", async (desk) => {
     const { store, tenant, harness } = desk;
     const other = await harness.open();
     try {

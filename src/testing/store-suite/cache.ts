@@ -26,7 +26,7 @@ const found = async (
 };
 
 export const cacheCases: readonly StoreCase[] = [
-  storeCase("a cached answer is found by its key, until it expires, by its tenant", async (desk) => {
+  storeCase("a cached answer is found by its key within its tenant until it expires", async (desk) => {
     const { store, tenant } = desk;
     const { cache } = store;
     const entry = entryOf("a");
@@ -72,7 +72,7 @@ export const cacheCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "above the limit on entries the oldest go, of this tenant only",
+    "above the limit on entries the tenant's oldest entries are removed",
     async ({ store: { cache }, tenant }) => {
       const limits = { ...roomy, max: 3 };
       const [keys, elsewhere] = [["a", "b", "c", "d", "e"], someTenant()];
@@ -84,7 +84,7 @@ export const cacheCases: readonly StoreCase[] = [
   ),
 
   storeCase(
-    "above the limit on bytes the oldest go, and one that is too large is not kept",
+    "above the limit on bytes the oldest entries are removed, and a too large entry is not kept",
     async ({ store: { cache }, tenant }) => {
       const limits = { ...roomy, maxBytes: 30_000 };
       const keys = ["a", "b", "c", "d", "huge"];

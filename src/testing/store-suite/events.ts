@@ -24,7 +24,7 @@ async function drainChanges(changes: AsyncGenerator<void, void>): Promise<void> 
 }
 
 export const eventCases: readonly StoreCase[] = [
-  storeCase("an event appended twice is there once, as it was the first time", async ({ store, tenant }) => {
+  storeCase("an event appended twice is stored once, in its first form", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, [eventOf(1), eventOf(2)]);
     await store.events.append(tenant, tree, [eventOf(2, "another"), eventOf(3)]);
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), eventsOf(1, 3));
@@ -80,7 +80,7 @@ export const eventCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("a reader never passes an event that is still to come", async ({ store, tenant }) => {
+  storeCase("a reader never skips an event that is not stored yet", async ({ store, tenant }) => {
     await store.events.append(tenant, tree, [eventOf(1), eventOf(3)]);
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), [eventOf(1)]);
     assert.deepEqual(await store.events.read(tenant, tree, { after: 1, limit: 10 }), []);
@@ -89,7 +89,7 @@ export const eventCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a wait ends at once if there is something, and else when it comes",
+    "a wait ends at once if there are events, else when the next one comes",
     async ({ store, tenant }) => {
       await store.events.append(tenant, tree, [eventOf(1)]);
       assert.deepEqual(await store.events.changed(tenant, tree, { after: 0, signal: never }), [eventOf(1)]);
@@ -99,23 +99,26 @@ export const eventCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("a wait hears of no other tree or tenant, and rejects with its signal's reason", async (desk) => {
-    const { store, tenant } = desk;
-    const controller = new AbortController();
-    const waiting = store.events.changed(tenant, tree, { after: 0, signal: controller.signal });
-    const refused = assert.rejects(waiting, (error) => error === controller.signal.reason);
-    await store.events.append(someTenant(), tree, [eventOf(1)]);
-    const still = await Promise.race([
-      waiting.then(() => "woken"),
-      store.events.read(tenant, tree, { after: 0, limit: 1 }),
-    ]);
-    assert.deepEqual(still, []);
-    controller.abort(new Error("enough"));
-    await refused;
-    await assert.rejects(store.events.changed(tenant, tree, { after: 0, signal: controller.signal }), {
-      message: "enough",
-    });
-  }),
+  storeCase(
+    "a wait is not ended by another tree or tenant, and rejects with its signal's reason",
+    async (desk) => {
+      const { store, tenant } = desk;
+      const controller = new AbortController();
+      const waiting = store.events.changed(tenant, tree, { after: 0, signal: controller.signal });
+      const refused = assert.rejects(waiting, (error) => error === controller.signal.reason);
+      await store.events.append(someTenant(), tree, [eventOf(1)]);
+      const still = await Promise.race([
+        waiting.then(() => "woken"),
+        store.events.read(tenant, tree, { after: 0, limit: 1 }),
+      ]);
+      assert.deepEqual(still, []);
+      controller.abort(new Error("enough"));
+      await refused;
+      await assert.rejects(store.events.changed(tenant, tree, { after: 0, signal: controller.signal }), {
+        message: "enough",
+      });
+    },
+  ),
 
   storeCase(
     "a tenant's changes are reported at once, and again after appends to any of its trees",
@@ -154,7 +157,7 @@ export const eventCases: readonly StoreCase[] = [
     }
   }),
 
-  storeCase("a tail goes on from its cursor after every connection was cut", async (desk) => {
+  storeCase("a tail continues from its cursor after every connection was cut", async (desk) => {
     const writer = await desk.harness.open();
     try {
       await writer.events.append(desk.tenant, tree, eventsOf(1, 20));

@@ -42,13 +42,16 @@ export const factCases: readonly StoreCase[] = [
     assert.deepEqual(await store.memory.recall(tenant, annOwns, { at: 5_000 }), [fact("Rome", 200)]);
   }),
 
-  storeCase("a fact with an end leaves nothing behind it, and never ends before it begins", async (desk) => {
-    const { store, tenant } = desk;
-    await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
-    await store.memory.remember(tenant, annOwns, fact("Rome", 200, 300));
-    assert.deepEqual(await store.memory.recall(tenant, annOwns, { at: 300 }), []);
-    await assert.rejects(store.memory.remember(tenant, annOwns, fact("Oslo", 400, 400)), TypeError);
-  }),
+  storeCase(
+    "no fact is valid after the end of the last one, and a fact that ends before it begins is refused",
+    async (desk) => {
+      const { store, tenant } = desk;
+      await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
+      await store.memory.remember(tenant, annOwns, fact("Rome", 200, 300));
+      assert.deepEqual(await store.memory.recall(tenant, annOwns, { at: 300 }), []);
+      await assert.rejects(store.memory.remember(tenant, annOwns, fact("Oslo", 400, 400)), TypeError);
+    },
+  ),
 
   storeCase("the later fact for the same moment wins", async ({ store, tenant }) => {
     await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
@@ -98,7 +101,7 @@ export const factCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a fact that is remembered again changes nothing, also once it was replaced or forgotten",
+    "remembering a fact again changes nothing, even after it was replaced or forgotten",
     async (desk) => {
       const { memory } = desk.store;
       const remember = (value: Json, validFrom: number): Promise<unknown> =>

@@ -42,7 +42,7 @@ export const keyCases: readonly StoreCase[] = [
     assert.deepEqual(await store.keys.get(tenant, null), key(1));
   }),
 
-  storeCase("a key that never was can be destroyed beforehand", async ({ store, tenant }) => {
+  storeCase("a key can be destroyed before it exists", async ({ store, tenant }) => {
     await store.keys.destroy(tenant, tree);
     await assert.rejects(store.keys.put(tenant, tree, key(1)), isDestroyed);
   }),

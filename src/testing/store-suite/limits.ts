@@ -7,7 +7,7 @@ const one = { requests: { amount: 1, perMinute: 6 } };
 const rate = (tokens: number): RateRequest => ({ ...one, tokens: { amount: tokens, perMinute: 600 } });
 
 export const limitCases: readonly StoreCase[] = [
-  storeCase("a limit gives a minute's worth, then fills evenly", async ({ store, tenant }) => {
+  storeCase("a limit grants one minute's amount, then refills evenly", async ({ store, tenant }) => {
     const take = (at: number): Promise<number> => store.limits.take(tenant, "k", { rate: one, now: at });
     for (let n = 0; n < 6; n++) assert.equal(await take(now), 0);
     assert.equal(await take(now), 10_000);
@@ -19,7 +19,7 @@ export const limitCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a wish is granted whole or not at all, and a giant one when all is there",
+    "a request is granted whole or not at all, and one above the limit when the limit is unused",
     async ({ store, tenant }) => {
       assert.equal(await store.limits.take(tenant, "k", { rate: rate(500), now }), 0);
       for (let n = 0; n < 9; n++)
@@ -31,14 +31,17 @@ export const limitCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("excess use is owed, and unused permits come back", async ({ store, tenant }) => {
-    const hundred = { tokens: { amount: 100, perMinute: 600 } };
-    assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 0);
-    await store.limits.correct(tenant, "k", { tokens: 500 });
-    assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 10_000);
-    await store.limits.correct(tenant, "k", { tokens: -100 });
-    assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 0);
-  }),
+  storeCase(
+    "excess use delays later requests, and unused permits are returned",
+    async ({ store, tenant }) => {
+      const hundred = { tokens: { amount: 100, perMinute: 600 } };
+      assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 0);
+      await store.limits.correct(tenant, "k", { tokens: 500 });
+      assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 10_000);
+      await store.limits.correct(tenant, "k", { tokens: -100 });
+      assert.equal(await store.limits.take(tenant, "k", { rate: hundred, now }), 0);
+    },
+  ),
 
   storeCase(
     "after one request to slow down, all takers wait until that time",
@@ -56,7 +59,7 @@ export const limitCases: readonly StoreCase[] = [
     },
   ),
 
-  storeCase("many takers at once never get more than there is", async ({ store, tenant, harness }) => {
+  storeCase("many concurrent requests never get more than the limit", async ({ store, tenant, harness }) => {
     const other = await harness.open();
     try {
       const takers = Array.from({ length: 30 }, (_, n) => (n % 2 ? store : other));

@@ -55,7 +55,7 @@ const rounds = 30;
 
 export const memoryCrossingCases: readonly StoreCase[] = [
   storeCase(
-    "two users of two tenants, 1,000 operations of memory among each other: none crosses",
+    "1,000 interleaved memory operations of two users of two tenants never mix",
     async ({ store }) => {
       const people = [someTenant(), someTenant()].flatMap((partition) =>
         [ann, bob].map((user): Person => ({

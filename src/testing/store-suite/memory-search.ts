@@ -106,14 +106,14 @@ export const memorySearchCases: readonly StoreCase[] = [
     assert.equal((await find(store, tenant, "city")).length, 4);
   }),
 
-  storeCase("an owner finds nothing of another", async ({ store, tenant }) => {
+  storeCase("an owner finds nothing of another owner", async ({ store, tenant }) => {
     await tell(store, tenant, 1, "secret plan");
     for (const owner of [bobOwns, MemoryOwner.tenant, MemoryOwner.session({ id: talk, userId: ann })])
       assert.deepEqual(await store.memory.search(tenant, owner, { terms: ["secret"], limit: 9 }), []);
     assert.deepEqual(await find(store, tenant, "secret"), ["episode talk e1"]);
   }),
 
-  storeCase("a removed session takes its episodes along, and no other's", async ({ store, tenant }) => {
+  storeCase("removing a session removes its episodes, and no other session's", async ({ store, tenant }) => {
     const longer = SessionId.of("talk2");
     await tell(store, tenant, 1, "plan");
     const other = MemoryItem.episode(longer, EntryId.of("e1"));

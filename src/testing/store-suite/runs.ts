@@ -18,7 +18,7 @@ async function put(desk: Desk, ...runs: readonly RunRecord[]): Promise<void> {
 }
 
 export const runCases: readonly StoreCase[] = [
-  storeCase("a run comes back as it was put, once, however often it was put", async (desk) => {
+  storeCase("a run that is put several times is stored once, unchanged", async (desk) => {
     const whole = runOf({
       runId: RunId.of(tree, 3),
       parentRunId: RunId.root(tree),
@@ -37,15 +37,12 @@ export const runCases: readonly StoreCase[] = [
     assert.equal(next, null);
   }),
 
-  storeCase(
-    "a record that knows more events replaces one that knows fewer, never the reverse",
-    async (desk) => {
-      const begun = run("a", { seq: 1 });
-      const ended = run("a", { seq: 9, status: "completed", stopReason: "answer", endedAt: 5_000 });
-      await put(desk, begun, ended, begun);
-      assert.deepEqual(await desk.store.runs.tree(desk.tenant, TreeId.of("a")), [ended]);
-    },
-  ),
+  storeCase("a record of more events replaces one of fewer, never the reverse", async (desk) => {
+    const begun = run("a", { seq: 1 });
+    const ended = run("a", { seq: 9, status: "completed", stopReason: "answer", endedAt: 5_000 });
+    await put(desk, begun, ended, begun);
+    assert.deepEqual(await desk.store.runs.tree(desk.tenant, TreeId.of("a")), [ended]);
+  }),
 
   storeCase("runs are listed newest first, equals by id", async (desk) => {
     await put(desk, run("a", { startedAt: 1 }), run("c", { startedAt: 2 }), run("b", { startedAt: 2 }));
@@ -74,7 +71,7 @@ export const runCases: readonly StoreCase[] = [
     assert.deepEqual(await names(desk, { since: 2, until: 3 }), ["b"]);
   }),
 
-  storeCase("several statuses are one list, and a run is found by why it stopped", async (desk) => {
+  storeCase("a list may filter by several statuses and by the stop reason", async (desk) => {
     const statuses = ["failed", "landed", "running", "completed"] as const;
     const runs = Array.from({ length: 20 }, (_, n) => {
       const status = statuses[n % 4] ?? "running";

@@ -62,7 +62,7 @@ export const sessionCases: readonly StoreCase[] = [
     assert.equal(await desk.store.sessions.head(desk.tenant, { ...key, id: SessionId.of("none") }), null);
   }),
 
-  storeCase("every kind of entry comes back as it was, one from the future too", async (desk) => {
+  storeCase("every kind of entry is read as it was written, even one of a later version", async (desk) => {
     await talk(desk, ...every);
     const path = await desk.store.sessions.path(desk.tenant, key, { from: id("q"), limit: 10 });
     assert.deepEqual(path.toReversed(), every);
@@ -97,7 +97,7 @@ export const sessionCases: readonly StoreCase[] = [
     assert.deepEqual(await path("none", 9), []);
   }),
 
-  storeCase("a missing parent or a circle ends a path and breaks nothing", async (desk) => {
+  storeCase("a missing parent or a cycle ends a path without an error", async (desk) => {
     await talk(desk, entryOf("x", "lost"), entryOf("y", "x"), entryOf("loop", "loop"));
     const path = await desk.store.sessions.path(desk.tenant, key, { from: id("y"), limit: 9 });
     assert.deepEqual(ids(path), ["y", "x"]);
@@ -105,7 +105,7 @@ export const sessionCases: readonly StoreCase[] = [
     assert.ok(circle.length <= 3);
   }),
 
-  storeCase("the leaf moves to any entry and back to none, not to one that is not there", async (desk) => {
+  storeCase("the leaf moves to any existing entry or to none", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, ...forked);
     await store.sessions.moveLeaf(tenant, key, { branch: null, leaf: id("c") });
@@ -174,7 +174,7 @@ export const sessionCases: readonly StoreCase[] = [
     ]);
   }),
 
-  storeCase("writers of two branches at once lose nothing", async (desk) => {
+  storeCase("concurrent writers of two branches lose nothing", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk);
     const write = async (branch: RunId | null, name: string): Promise<void> => {

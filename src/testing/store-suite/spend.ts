@@ -3,7 +3,7 @@ import { ann, bob, someTenant, type StoreCase, storeCase, tree } from "./harness
 import { all, callOf, fill, row, settled, spendOf, t1, t2, t3 } from "./spend-fixtures.ts";
 
 export const spendCases: readonly StoreCase[] = [
-  storeCase("the money of a tree comes back as it was put, once, however often", async (desk) => {
+  storeCase("the money of a tree that is put several times is stored once, unchanged", async (desk) => {
     const { store, tenant } = desk;
     assert.equal(await store.spend.tree(tenant, tree), null);
     const calls = [callOf(tree, { state: "open", stepId: null, model: "" })];
@@ -83,7 +83,7 @@ export const spendCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a tree that was added up counts from there on, and an earlier state changes nothing",
+    "a tree added to a day's sum counts later changes only, and an earlier state changes nothing",
     async (desk) => {
       const { store, tenant } = desk;
       const early = spendOf({ seq: 5 });

@@ -90,34 +90,31 @@ const reads: readonly ((store: Store, tenant: Tenant, n: number) => Promise<unkn
 const rounds = 36;
 
 export const tenantCases: readonly StoreCase[] = [
-  storeCase(
-    "two tenants with the same ids, 1,000 operations among each other: none crosses",
-    async (desk) => {
-      const { store } = desk;
-      const tenants = [someTenant(), someTenant()].map((partition) => ({ partition, canary: randomUUID() }));
-      for (const { partition } of tenants) await store.sessions.open(partition, sessionOf());
-      let operations = 0;
-      const live = async (tenant: Tenant, other: Tenant): Promise<void> => {
-        for (let n = 0; n < rounds; n += 1) {
-          for (const [index, write] of writes.entries()) {
-            const answer = await write(store, tenant, n);
-            const seen = await reads[(n + index) % reads.length]?.(store, tenant, n);
-            operations += 2;
-            assert.ok(!JSON.stringify([answer, seen]).includes(other.canary), `crossed at ${n}, ${index}`);
-          }
+  storeCase("1,000 interleaved operations of two tenants with the same ids never mix", async (desk) => {
+    const { store } = desk;
+    const tenants = [someTenant(), someTenant()].map((partition) => ({ partition, canary: randomUUID() }));
+    for (const { partition } of tenants) await store.sessions.open(partition, sessionOf());
+    let operations = 0;
+    const live = async (tenant: Tenant, other: Tenant): Promise<void> => {
+      for (let n = 0; n < rounds; n += 1) {
+        for (const [index, write] of writes.entries()) {
+          const answer = await write(store, tenant, n);
+          const seen = await reads[(n + index) % reads.length]?.(store, tenant, n);
+          operations += 2;
+          assert.ok(!JSON.stringify([answer, seen]).includes(other.canary), `crossed at ${n}, ${index}`);
         }
-      };
-      const [one, other] = tenants;
-      assert.ok(one && other);
-      await Promise.all([live(one, other), live(other, one)]);
-      assert.ok(operations >= 1_000, `${operations} operations`);
-      for (const tenant of tenants)
-        for (const read of reads) {
-          const found = JSON.stringify(await read(store, tenant, rounds - 1));
-          assert.ok(found.includes(tenant.canary), `not its own: ${found.slice(0, 200)}`);
-        }
-    },
-  ),
+      }
+    };
+    const [one, other] = tenants;
+    assert.ok(one && other);
+    await Promise.all([live(one, other), live(other, one)]);
+    assert.ok(operations >= 1_000, `${operations} operations`);
+    for (const tenant of tenants)
+      for (const read of reads) {
+        const found = JSON.stringify(await read(store, tenant, rounds - 1));
+        assert.ok(found.includes(tenant.canary), `not its own: ${found.slice(0, 200)}`);
+      }
+  }),
 
   storeCase(
     "data stored without a tenant belongs to no tenant, and the reverse",

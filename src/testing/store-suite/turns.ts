@@ -53,17 +53,14 @@ const names = async (store: Store, tenant: Partition, filter: Parameters<Store["
   (await store.sessions.list(tenant, filter, { size: 9 })).items.map((head) => String(head.id));
 
 export const turnCases: readonly StoreCase[] = [
-  storeCase(
-    "a branch that has grown since is not adopted by an execution that was left behind",
-    async (desk) => {
-      const { store, tenant } = desk;
-      await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
-      assert.equal(await store.sessions.adopt(tenant, key, turn, id("other")), "a");
-      assert.deepEqual(ids(await mainPath(desk)), ["a"]);
-      assert.equal(await store.sessions.adopt(tenant, key, turn, id("b")), "b");
-      assert.deepEqual(ids(await mainPath(desk)), ["a", "b"]);
-    },
-  ),
+  storeCase("a superseded execution does not adopt a branch that has grown since", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
+    assert.equal(await store.sessions.adopt(tenant, key, turn, id("other")), "a");
+    assert.deepEqual(ids(await mainPath(desk)), ["a"]);
+    assert.equal(await store.sessions.adopt(tenant, key, turn, id("b")), "b");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "b"]);
+  }),
   storeCase("a turn is on the main path once it is adopted, and not before", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null));
@@ -98,7 +95,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "c", "d"]);
   }),
 
-  storeCase("adopting without such a branch changes nothing, and does not need a session", async (desk) => {
+  storeCase("adopting a missing branch changes nothing, and needs no session", async (desk) => {
     const { store, tenant } = desk;
     assert.equal(await store.sessions.adopt(tenant, key, turn), null);
     assert.equal(await store.sessions.head(tenant, key), null);
@@ -153,7 +150,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.deepEqual(ids(await mainPath(desk)), [first.id, second.id]);
   }),
 
-  storeCase("labels, reported usage and estimates of entries come back, also when adopted", async (desk) => {
+  storeCase("labels, reported usage and estimates of entries are kept, even when adopted", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk);
     const usage = { input: 9, output: 3, cachedInput: 4 };
@@ -201,7 +198,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.equal(await store.sessions.leaf(tenant, key, turn), null);
   }),
 
-  storeCase("lists leave sessions without a chosen id out, unless asked for", async ({ store, tenant }) => {
+  storeCase("lists omit sessions without a chosen id, unless asked for", async ({ store, tenant }) => {
     const [lead, writer] = [AgentId.of("lead"), AgentId.of("writer")];
     const open = (name: string, fields: Parameters<typeof sessionOf>[0]) =>
       store.sessions.open(tenant, sessionOf({ id: SessionId.of(name), ...fields }));
@@ -234,7 +231,7 @@ export const turnCases: readonly StoreCase[] = [
     assert.deepEqual(seen, [bob, ann, null]);
   }),
 
-  storeCase("two users with the same session, 1,000 turns among each other: none crosses", async (desk) => {
+  storeCase("1,000 interleaved turns of two users with the same session name never mix", async (desk) => {
     const { store, tenant } = desk;
     const live = async (user: typeof ann | null, turns: number): Promise<void> => {
       const own = { id: session, userId: user };

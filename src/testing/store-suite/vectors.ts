@@ -67,7 +67,7 @@ export const vectorCases: readonly StoreCase[] = [
     assert.deepEqual(await vectors.list(tenant, annOwns, { after: null, limit: 9 }), []);
   }),
 
-  vectorCase("vectors of a session and of a user are erased, and no other's", async (vectors, { tenant }) => {
+  vectorCase("erasing a session or a user erases its vectors and no others", async (vectors, { tenant }) => {
     const talk = { id: SessionId.of("talk"), userId: ann };
     const item = MemoryItem.episode(talk.id, EntryId.of("e"));
     const ofSession = MemoryOwner.session(talk);

@@ -168,7 +168,7 @@ export const webhookCases: readonly StoreCase[] = [
   ),
 
   storeCase(
-    "deliveries go with their webhook, and with the user of their tree",
+    "deliveries are removed with their webhook, and with the user of their tree",
     async ({ store, tenant }) => {
       for (const [tree, userId] of [
         ["anns", ann],

@@ -102,7 +102,7 @@ test("the agent's own tool wins, then that of the first extension; the other is 
   ]);
 });
 
-test("an agent derived from another has each part of its extensions once, and no removed part", () => {
+test("an agent derived from another has each part of its extensions once, without removed parts", () => {
   const log: string[] = [];
   const one = extension({ name: "one", tools: [toolFor("look", "one")], guardrails: [notes("one", log)] });
   const first = agent({

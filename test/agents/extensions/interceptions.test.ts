@@ -39,7 +39,7 @@ async function turnOf(on: Interceptions, rest: Partial<AgentOptions> = {}) {
 const errorsIn = (events: readonly NumberedEvent[]) =>
   events.flatMap((event) => (event.type === "extension.error" ? [event.error.message] : []));
 
-test("a handler that takes longer than 30 s is passed over, and its signal is aborted", async () => {
+test("a handler that takes longer than 30 s is skipped, and its signal is aborted", async () => {
   const clock = manualClock();
   let signal: AbortSignal | undefined;
   const never = new Promise<never>(() => undefined);
@@ -61,7 +61,7 @@ test("a handler that takes longer than 30 s is passed over, and its signal is ab
   expect(errorsIn(await passing(clock, kit.events(run)))).toEqual([late, late, late]);
 });
 
-test("a handler that fails never loosens anything: guardrails after it still block", async () => {
+test("guardrails after a handler that fails still block", async () => {
   const { model } = await turnOf(
     {
       toolCall: () => {
@@ -73,7 +73,7 @@ test("a handler that fails never loosens anything: guardrails after it still blo
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("not called: no");
 });
 
-test("patches of results accumulate, and one that terminates ends the turn without another call", async () => {
+test("patches of a result accumulate, and a patch that terminates ends the turn without another call", async () => {
   const patches = [
     extended({ toolResult: () => ({ content: [ContentBlock.text("patched")] }) }, "one"),
     extended(
@@ -131,7 +131,7 @@ test("messages that an extension leaves out never leave a call without its resul
   expect(roles).toEqual(["user", "assistant", "tool"]);
 });
 
-test("the context has the run's model, session, usage and prompt, and refuses to move a session inside a turn", async () => {
+test("a handler can read the run's model, session, usage and prompt, and cannot navigate the session inside a turn", async () => {
   const seen: unknown[] = [];
   const moves: readonly ((context: ExtensionContext) => Promise<unknown>)[] = [
     (context) => context.fork(),
@@ -162,7 +162,7 @@ test("the context has the run's model, session, usage and prompt, and refuses to
   expect(seen).toEqual([...shown, new Set(["session-busy"]), null]);
 });
 
-test("a handler of an event may move the session once the turn is over", async () => {
+test("a handler of an event may navigate the session after the turn", async () => {
   const made = Promise.withResolvers<readonly string[]>();
   const on: Interceptions = {
     "run.end": async (_, context) => {

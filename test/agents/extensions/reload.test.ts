@@ -26,7 +26,7 @@ function reloading(loaded: (isLate: boolean) => LoadedParts) {
 const noting = (name: string, log: string[], rest: Partial<Extension> = {}): Extension =>
   extension({ ...rest, name, on: { context: () => void log.push(name) } });
 
-test("a run calls the extensions of its launch, also when it is replayed after a reload", async () => {
+test("a run calls the extensions of its launch, even when it is replayed after a reload", async () => {
   const log: string[] = [];
   const [early, late] = [noting("early", log), noting("late", log)];
   const { kit, writer } = reloading((isLate) => ({ extensions: isLate ? [early, late] : [early] }));

@@ -36,7 +36,7 @@ function persistentModel(line: string): Model {
   };
 }
 
-test("40 runs that edit one block at once lose no line", async () => {
+test("40 concurrent edits of one block lose no line", async () => {
   const board = memory({ blocks: { board: { limit: 2_000 } } });
   const lines = Array.from({ length: 40 }, (_, index) => `line-${index}.`);
   const writers = lines.map((line, index) =>

@@ -20,7 +20,7 @@ const lying: Embedder = {
 
 const ada = { user: "ada" };
 
-test("a fact is found by its meaning through a provider's embeddings, and the bill is the provider's", async () => {
+test("a fact is found by meaning through a provider's embeddings, and the charge equals the provider's bill", async () => {
   const double = await openDouble();
   const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "secret" });
   const embedder = embeddingModel(openai.embedding("text-embedding-3-small"), { dimensions: 256, price });
@@ -78,7 +78,7 @@ test("a provider with small batches is called several times, and its refusal is 
   await expect(real.embed([""], { signal })).rejects.toMatchObject({ code: "model" });
 });
 
-test("an embedder that cannot be used is refused when it is made", () => {
+test("an invalid embedder is refused when it is created", () => {
   const model = createOpenAI({ apiKey: "secret" }).embedding("e");
   expect(() => embeddingModel(model, { dimensions: 0, price })).toThrow(RangeError);
   expect(() => embeddingModel(model, { dimensions: 1, price: { input: -1 } })).toThrow("-1");
@@ -112,7 +112,7 @@ const one: Embedder = {
   embed: async (texts) => ({ vectors: texts.map(() => [1]), inputTokens: 1 }),
 };
 
-test("a store that seals keeps vectors in the store named for them, and removes them with their fact", async () => {
+test("with a sealed store, vectors are kept in the vector store and removed with their fact", async () => {
   const model = scriptedModel([
     call("remember", { key: "food", value: "allergic to peanuts" }),
     say("Noted."),
@@ -135,7 +135,7 @@ test("a store that seals keeps vectors in the store named for them, and removes 
   expect(await kept()).toEqual([]);
 });
 
-test("an embedder without a place for its vectors is a failed call that names the remedy", async () => {
+test("with an embedder but no vector store, the call fails and names the remedy", async () => {
   const model = scriptedModel([call("remember", { key: "food", value: "nuts" }), say("Hm.")]);
   const lead = agent({ name: "lead", model, extensions: [memory({ facts: true, embedder: one })] });
   await using store = await sqliteStore({ path: ":memory:" });

@@ -41,7 +41,7 @@ test("recall finds messages of the user's earlier conversations by terms, and no
   expect(await t.runtime.memory.recall("boiler", { user: "ada" })).toEqual([]);
 });
 
-test("an index that fails for a moment is written when the turn is saved again, once", async () => {
+test("an index that fails temporarily is written once, when the turn is saved again", async () => {
   const store = memoryStore();
   const { memory: kept } = store;
   const index = kept.index.bind(kept);

@@ -59,7 +59,7 @@ test("blocks are shown whole with their fill, and a later turn of the user sees 
   expect(await store.memory.block(acme, ada, "human")).toMatchObject({ version: 2, text: "Drinks coffee." });
 });
 
-test("a block is shared by the tenant or private to a session, as it declares", async () => {
+test("a block declared as shared belongs to the tenant, and one declared as private to its session", async () => {
   const model = scriptedModel([
     call("edit_shared_block", { block: "project", old_text: "", new_text: "Ship in May." }, [
       "edit_block",
@@ -162,7 +162,7 @@ async function labelsAfter(store: Store, script: ScriptedModel): Promise<unknown
   return seen.at(-1);
 }
 
-test("a block keeps the labels of the run that wrote it, with their sources, and a run that is shown it joins them", async () => {
+test("a block keeps the labels of its writer with their sources, and passes them to runs that read it", async () => {
   const store = memoryStore();
   const model = scriptedModel([
     call("fetch_page", {}),
@@ -195,7 +195,7 @@ test("a run with untrusted and private content needs approval to write memory th
   expect(await store.memory.block(acme, MemoryOwner.tenant, "project")).toBeNull();
 });
 
-test("a block that a run without labels wrote brings none", async () => {
+test("a block written by a run without labels adds no labels", async () => {
   const store = memoryStore();
   const lead = labelled(scriptedModel([edit("human", "", "tea"), say("done")]));
   await using t = testRuntime({ agents: [lead], store });

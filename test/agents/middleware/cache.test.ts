@@ -97,7 +97,7 @@ test.each([
   },
 );
 
-test("an answer is forgotten when its time is over", async () => {
+test("a cached answer is not used after it expires", async () => {
   const clock = manualClock();
   const model = scriptedModel([say("done")], { price });
   const worker = cached(model, cache({ ttlS: 10 }));
@@ -109,7 +109,7 @@ test("an answer is forgotten when its time is over", async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test("failures, refusals and answers cut short are never kept", async () => {
+test("failures, refusals and truncated answers are never cached", async () => {
   const filtered = { message: ChatMessage.assistant("no"), finishReason: "content-filter" } as const;
   const length = { message: ChatMessage.assistant("half"), finishReason: "length" } as const;
   const model = scriptedModel([broken("overloaded"), filtered, length, say("done")], { price });
@@ -119,7 +119,7 @@ test("failures, refusals and answers cut short are never kept", async () => {
   expect(model.requests).toHaveLength(4);
 });
 
-test("an answer that a budget allowed less for is never kept", async () => {
+test("an answer shortened by a budget is never cached", async () => {
   const model = scriptedModel([say("short")], { price, maxOutputTokens: 4_000 });
   const worker = cached(model);
   await using t = testRuntime({ agents: [worker] });
@@ -127,7 +127,7 @@ test("an answer that a budget allowed less for is never kept", async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test("two equal calls at once are one; if it fails, the other makes its own", async () => {
+test("two equal concurrent calls share one call; if it fails, the other makes its own", async () => {
   const model = manualModel({ price });
   const worker = agent({ name: "worker", model, retry: { maxRetries: 0 }, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
@@ -147,7 +147,7 @@ test("two equal calls at once are one; if it fails, the other makes its own", as
   expect(model.calls).toHaveLength(2);
 });
 
-test("a caller that waits for another's equal call can be cancelled", async () => {
+test("a caller that waits for another caller's equal call can be cancelled", async () => {
   const model = manualModel({ price });
   const worker = agent({ name: "worker", model, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
@@ -163,7 +163,7 @@ test("a caller that waits for another's equal call can be cancelled", async () =
 test.each([
   ["safe", 1],
   ["high", 2],
-] as const)("results of a tool of risk %s: called %i times", async (risk: Risk, times) => {
+] as const)("a tool of risk %s behind the cache is called %i times", async (risk: Risk, times) => {
   const seen: string[] = [];
   const model = scriptedModel([
     call("look", { question: "pump" }),
@@ -184,7 +184,7 @@ test.each([
   expect(JSON.stringify(model.requests[2]?.messages.at(-1))).toContain("found pump");
 });
 
-test("a failed tool result is not kept", async () => {
+test("a failed tool result is not cached", async () => {
   const seen: string[] = [];
   const act = async (): Promise<string> => {
     if (seen.length === 1) throw new Error("not now");
@@ -221,7 +221,7 @@ test("a failed tool result is not kept", async () => {
   expect(seen).toHaveLength(4);
 });
 
-test("a cache around a retry keeps the answer that came in the end", async () => {
+test("a cache around a retry keeps the final answer", async () => {
   const model = scriptedModel([broken("overloaded"), say("done")], { price });
   const chat = [cache(), retry({ baseMs: 1 })];
   const worker = agent({ name: "worker", model, middleware: { chat } });

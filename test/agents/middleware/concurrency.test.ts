@@ -47,7 +47,7 @@ class Calls {
 
 const create = (max: number): Calls => new Calls(concurrency({ key: crypto.randomUUID(), max }));
 
-test("at most so many calls are in flight, and tenants take turns", async () => {
+test("no more calls than the limit are in flight, and tenants take turns", async () => {
   const calls = create(2);
   for (const name of ["a1", "a2", "a3", "a4", "a5"]) void calls.make("acme", name);
   void calls.make("other", "b1");
@@ -63,7 +63,7 @@ test("at most so many calls are in flight, and tenants take turns", async () => 
   expect(calls.notes).toHaveLength(4);
 });
 
-test("a call that is cancelled leaves the queue; one that ends or fails leaves its place", async () => {
+test("a cancelled call leaves the queue, and a call that ends or fails frees its place", async () => {
   const calls = create(1);
   const gone = new AbortController();
   void calls.make("acme", "a1");
@@ -82,7 +82,7 @@ test("a call that is cancelled leaves the queue; one that ends or fails leaves i
   expect(calls.notes).toHaveLength(1);
 });
 
-test("layers of one key share a limit, and the smallest holds", async () => {
+test("layers with the same key share the smallest of their limits", async () => {
   const key = crypto.randomUUID();
   const [wide, narrow] = [new Calls(concurrency({ key, max: 5 })), new Calls(concurrency({ key, max: 1 }))];
   void wide.make("acme", "a1");
@@ -95,7 +95,7 @@ test("layers of one key share a limit, and the smallest holds", async () => {
   expect(() => concurrency({ key, max: 0 })).toThrow(RangeError);
 });
 
-test("a run that is cancelled while it waits for a place ends, and takes none", async () => {
+test("a run cancelled while it waits for a place ends without taking one", async () => {
   const model = manualModel();
   const chat = [concurrency({ key: crypto.randomUUID(), max: 1 })];
   const worker = agent({ name: "worker", model, middleware: { chat } });

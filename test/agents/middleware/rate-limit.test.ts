@@ -34,7 +34,7 @@ async function timesOf(runs: number, options: RateLimitOptions): Promise<readonl
   return times;
 }
 
-test("calls beyond the limit wait, shortly inside the step and longer outside it", async () => {
+test("calls beyond the limit wait: briefly inside the step, longer outside it", async () => {
   const times = await timesOf(5, { key: "waits", requestsPerMinute: 3 });
   const [first = 0, second, third, fourth, fifth] = times;
   expect([second, third]).toEqual([first, first]);
@@ -42,7 +42,7 @@ test("calls beyond the limit wait, shortly inside the step and longer outside it
   expect(fifth).toBeGreaterThanOrEqual(first + 40);
 });
 
-test("tokens are estimated before and corrected after: later calls wait for the excess", async () => {
+test("tokens are estimated before a call and corrected after it, and later calls wait for the excess", async () => {
   await timesOf(1, { key: "tokens", tokensPerMinute: 5 });
   const [second] = await timesOf(1, { key: "tokens", tokensPerMinute: 5 });
   // 15 were used, so 10 are owed: two minutes, and a little for the next.
@@ -56,7 +56,7 @@ test("a limit without a store is shared in the process by all users of its key",
   expect((await timesOf(1, { key: "other", requestsPerMinute: 2 }))[0]).toBeLessThan(30);
 });
 
-test("one 429 slows the fleet once: another process waits without meeting its own", async () => {
+test("one 429 makes every process wait, without a 429 of their own", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-limit-"));
   const path = join(folder, "store.db");
   const [mine, theirs] = [await sqliteStore({ path }), await sqliteStore({ path })];
@@ -99,7 +99,7 @@ test("one 429 slows the fleet once: another process waits without meeting its ow
   }
 });
 
-test("a provider's Retry-After over HTTP: the layer sees every attempt, and the built-in retry goes around it", async () => {
+test("after a provider's Retry-After the built-in retry repeats the call, and the layer sees every attempt", async () => {
   const fault = { kind: "rate-limit", retryAfterS: 1 } as const;
   const double = await openDouble({ script: answers([{ fault }, "Done."]) });
   const { baseURL } = double;
@@ -128,7 +128,7 @@ test("a provider's Retry-After over HTTP: the layer sees every attempt, and the 
   expect(eventsOf(await t.events(run), "retry.start").map(({ retry }) => retry)).toEqual([1]);
 });
 
-test("a limit of each tenant's own is not used up by another", async () => {
+test("a per-tenant limit is not used up by another tenant", async () => {
   const clock = manualClock(start);
   const model = scriptedModel([say("done")], { price });
   const limit = rateLimit({ key: "own", store: memoryStore(), requestsPerMinute: 1, share: "tenant" });

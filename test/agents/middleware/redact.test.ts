@@ -34,7 +34,7 @@ test.each([
   expect(await shown(text)).toBe(expected ?? text);
 });
 
-test("answers and tool results are redacted, too", async () => {
+test("answers and tool results are also redacted", async () => {
   const model = scriptedModel([call("look", { question: "who" }), say("It is ann@example.com.")], { price });
   const tools = [look([], async () => "bob@example.com")];
   const middleware = { chat: [redact()], function: [redact()] };
@@ -49,7 +49,7 @@ const placeholders = (text: string): readonly string[] => text.match(/\[email-[a
 
 const lastText = ({ messages }: ModelRequest): string => messages.map(ChatMessage.text).join("\n");
 
-test("arguments are restored where asked, and the model never sees the real ones", async () => {
+test("arguments are restored for tools that ask for it, and the model never sees the real values", async () => {
   const seen: string[] = [];
   const ask = (request: ModelRequest) => {
     const [, bob] = placeholders(lastText(request));
@@ -81,7 +81,7 @@ test("only the named tools get the real values", async () => {
   expect(seen).toEqual([expect.stringMatching(/^\[email-[a-z0-9]{8}\]$/)]);
 });
 
-test("a child names a value like its parent, and both restore it: no model ever sees it", async () => {
+test("parent and child use the same placeholder for a value and both restore it: no model ever sees it", async () => {
   const seen: string[] = [];
   const first = (request: ModelRequest): string => placeholders(lastText(request))[0] ?? "none";
   const middleware = { chat: [redact({ restore: "answers" })] };
@@ -109,7 +109,7 @@ test("a child names a value like its parent, and both restore it: no model ever 
   expect(told.join("")).not.toContain("ann@");
 });
 
-test("with a key the turns of a conversation name a value alike, and tenants do not", async () => {
+test("with a key the turns of a conversation use the same placeholder for a value, and tenants use different ones", async () => {
   const options = { restore: "arguments", key: secret("a key of the program") } as const;
   const name = async (tenant: string): Promise<string> => {
     const model = scriptedModel([say("done")]);
@@ -122,7 +122,7 @@ test("with a key the turns of a conversation name a value alike, and tenants do 
   expect([one, one === other]).toEqual([again, false]);
 });
 
-test("patterns of your own", async () => {
+test("a custom pattern replaces the built-in patterns", async () => {
   const model = scriptedModel([say("done")]);
   const patterns = [{ name: "case", looks: /\bcase-\d{1,9}\b/ }];
   const worker = agent({ name: "worker", model, middleware: { chat: [redact({ patterns })] } });

@@ -46,7 +46,7 @@ test("8.3 retry() replaces the built-in retry and never adds to it", async () =>
   }
 });
 
-test("8.3 its retries are in the stream, on the schedule, and a long one is waited for outside the step", async () => {
+test("8.3 retries of retry() are in the stream and on schedule, and long delays are waited for outside the step", async () => {
   const model = scriptedModel([broken("overloaded"), broken("rate-limit", 20_000), say("done")], { price });
   const clock = manualClock();
   const worker = agent({ name: "worker", model, middleware: { chat: [retry({ baseMs: 1_000 })] } });
@@ -68,7 +68,7 @@ test("8.3 its retries are in the stream, on the schedule, and a long one is wait
   ]);
 });
 
-test("7.1 termination, cancellation and budget errors are never retried, whatever `when` says", async () => {
+test("7.1 termination, cancellation and budget errors are never retried, even if `when` allows it", async () => {
   const stopping: readonly (readonly [Error, calls: number])[] = [
     [new MiddlewareTermination({ reason: "enough" }), 1],
     [new CancellationError({ reason: "user" }), 1],
@@ -88,7 +88,7 @@ test("7.1 termination, cancellation and budget errors are never retried, whateve
   }
 });
 
-test("5.7 two retries around each other share one count", async () => {
+test("5.7 two nested retries share one count", async () => {
   const model = always("overloaded");
   await runOf(model, [retry({ maxRetries: 3 }), retry({ maxRetries: 2 })]);
   expect(model.requests).toHaveLength(4);
@@ -122,7 +122,7 @@ test("fallback asks the next model at once, and each attempt is on the bill", as
   expect(eventsOf(events, "retry.start")).toEqual([]);
 });
 
-test("fallback does not go on where the request itself is wrong", async () => {
+test("fallback asks no other model if the request itself is invalid", async () => {
   const second = scriptedModel([say("never")], { id: "second", price });
   const result = await runOf(always("format"), [fallback([second])]);
   expect(result).toMatchObject({ status: "failed", error: { kind: "format" } });
@@ -220,7 +220,7 @@ test.each([
   },
 );
 
-test("8.3 abort is not retried", async () => {
+test("8.3 an aborted call is not retried", async () => {
   const model = manualModel({ price });
   const worker = agent({
     name: "worker",

@@ -66,7 +66,7 @@ test("the newest message is shown, however long it is", async () => {
   expect(() => truncateHistory({ maxMessages: 0 })).toThrow(RangeError);
 });
 
-test("long texts are cut in the middle, in messages and results, and half a character is never left", async () => {
+test("long texts of messages and results are cut in the middle, never inside a character", async () => {
   const long = `begin${"😀".repeat(500)}end`;
   const result = { type: "tool-result", callId: "1", name: "look", isError: false } as const;
   const messages: ChatMessage[] = [

@@ -7,7 +7,7 @@ import { broken, look, price } from "./models.ts";
 
 const schema = z.object({ year: z.number() });
 
-test("a wrong answer goes back once, at the run's expense, and all outside see the repaired one only", async () => {
+test("an invalid answer is sent back once at the run's expense, and other layers see only the repaired answer", async () => {
   const model = scriptedModel([say("in 1987"), say('{"year":1987}')], { price });
   const outside: string[] = [];
   const watching: ChatMiddleware = {
@@ -39,7 +39,7 @@ test("if the last repair is invalid, the run fails with the errors, and the mode
   expect(model.requests).toHaveLength(3);
 });
 
-test("an answer that calls tools passes", async () => {
+test("an answer that calls tools is not validated", async () => {
   const model = scriptedModel([call("look", { question: "pump" }), say('{"year":1987}')], { price });
   const worker = agent({
     name: "worker",

@@ -16,7 +16,7 @@ async function windowOf(
 const shortWindowOf = async (drafts: readonly EntryDraft[], options?: PromptWindowOptions) =>
   (await windowOf(drafts, options)).map(short);
 
-test("a window is the path, oldest first; it has only messages", async () => {
+test("a window has the messages of the path, oldest first", async () => {
   const drafts = [
     user("a"),
     { id: id("m"), at: 0, type: "model-change", model: "small" },
@@ -38,12 +38,12 @@ test("a window can be pinned at an entry, whatever is written after it", async (
   expect(await getPromptWindow(session, { at: null })).toEqual([]);
 });
 
-test("a window slides: the newest messages stay", async () => {
+test("a window keeps the newest messages", async () => {
   expect(await shortWindowOf([user("a"), reply("b"), user("c")], { maxMessages: 2 })).toEqual(["b", "c"]);
   expect(await shortWindowOf([user("a")], { maxMessages: 0 })).toEqual([]);
 });
 
-test("a token limit holds, also against a newest message that does not fit", async () => {
+test("a token limit holds even if the newest message does not fit", async () => {
   const drafts = Array.from({ length: 10 }, (_, index) => user(`e${index}`, "some words and more of them"));
   const all = await windowOf(drafts);
   const limit = estimateTokens(all.slice(-4)) + 1;
@@ -69,7 +69,7 @@ test("the summary of the newest compaction replaces everything before its first 
   ]);
 });
 
-test("a compaction's summary has its place before older messages have theirs", async () => {
+test("the summary of a compaction is kept before older messages", async () => {
   const drafts = [user("a"), user("b"), user("c"), compaction("s", "a", "b"), user("d")];
   expect(await shortWindowOf(drafts, { maxMessages: 3 })).toEqual([
     "Summary of the conversation so far:\n\na",
@@ -122,7 +122,7 @@ test("calls and results outside their roles, unknown blocks and emptied messages
   expect(await shortWindowOf(drafts)).toEqual(["hi"]);
 });
 
-test("a summary of a branch that was left is shown where it was written", async () => {
+test("the summary of an abandoned branch is shown where it was written", async () => {
   const branch = { id: id("b"), at: 0, type: "branch", from: id("x"), summary: "tried x" } as const;
   const found = await shortWindowOf([user("a"), branch, { ...branch, id: id("c"), summary: null }]);
   expect(found).toEqual(["a", "Summary of another branch of this conversation:\n\ntried x"]);
@@ -205,7 +205,7 @@ test("a window of 100,000 entries reads no more than one of 1,000", async () => 
   }
 });
 
-test("reading ends at a compaction, without any limit", async () => {
+test("without a limit, reading ends at a compaction", async () => {
   const counted = countingStore();
   const session = await talk(counted.store);
   await session.append(Array.from({ length: 1_000 }, (_, index) => user(`e${index}`)));
@@ -225,13 +225,13 @@ test.each([
   ["cancelled", "of its own accord", "The previous turn was stopped."],
   ["cancelled", "toString", "The previous turn was stopped."],
   ["failed", "answer", "The previous turn failed."],
-])("the end of a turn is shown: %s, %s", async (status, stopReason, text) => {
+])("a window shows how a turn ended: %s, %s", async (status, stopReason, text) => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: { status, stopReason } } as const;
   const drafts = [user("a"), calling("b", "1"), end, user("c")];
   expect(await shortWindowOf(drafts)).toEqual(["a", "?1", "!1 failed", text, "c"]);
 });
 
-test("the end of a turn without text is shown, too", async () => {
+test("a window also shows the end of a turn without text", async () => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: null } as const;
   expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The previous turn was stopped."]);
 });

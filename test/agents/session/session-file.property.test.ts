@@ -69,7 +69,7 @@ async function fileOf(session: Session): Promise<string> {
 }
 
 test(
-  `${numRuns} files of any lines are imported, read in full, and survive another journey`,
+  `${numRuns} files of random lines are imported, read in full, and unchanged by another export and import`,
   manyRuns,
   async () => {
     let imported = 0;

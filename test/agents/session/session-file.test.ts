@@ -91,7 +91,7 @@ test("a file may come in pieces of any size", async () => {
   expect((await imported(...text.split(""))).path).toBe("a b c");
 });
 
-test("a torn last line is passed over", async () => {
+test("an incomplete last line is skipped", async () => {
   const torn = line("c", "b");
   for (const length of [1, 10, torn.length - 1]) {
     const { path, report } = await imported(file(line("a", null), line("b", "a")) + torn.slice(0, length));
@@ -111,7 +111,7 @@ test("a file without a header ends at the last entry of the main branch", async 
   expect((await imported(file(wrong, ...lines))).path).toBe("a b");
 });
 
-test("of lines with the same id the first one stays", async () => {
+test("of lines with the same id the first one is kept", async () => {
   const { path, report } = await imported(
     file(line("a", null), line("b", "a"), line("a", "b"), line("b", null)),
   );
@@ -139,7 +139,7 @@ test.each([
   ["of two", [line("a", null), line("b", "c"), line("c", "b"), line("d", "c")], "a c d"],
   ["with a tail", [line("x", "b"), line("b", "c"), line("c", "b")], "c"],
   ["of all", [line("a", "c"), line("b", "a"), line("c", "b")], "b c"],
-] as const)("a circle %s is opened, and all of it is kept", async (_name, lines, path) => {
+] as const)("a cycle %s is broken, and all its entries are kept", async (_name, lines, path) => {
   const found = await imported(file(...lines));
   expect(found.report).toMatchObject({ imported: lines.length, moved: 1 });
   expect(found.path).toBe(path);
@@ -153,7 +153,7 @@ test("the main path never leads through a child's branch", async () => {
   expect(await idsOf(session.path())).toEqual(["b", "a"]);
 });
 
-test("entries and blocks of types that we do not know are kept, passed by, and written back unchanged", async () => {
+test("entries and blocks of unknown types are kept, ignored, and written back unchanged", async () => {
   const hologram = line("b", "a", { type: "hologram", layers: [1, { deep: null }], at: 1.5 });
   const broken = line("c", "b", { message: { role: "unknown", content: 7 } });
   const blocks = [{ type: "smell", of: "rain" }, { type: "text", text: 7 }, 3, { type: "text", text: "hi" }];
@@ -172,7 +172,7 @@ test("entries and blocks of types that we do not know are kept, passed by, and w
   expect(written[1]).toBe(hologram);
 });
 
-test("a file is not believed: its entries are untrusted and have no figures", async () => {
+test("imported entries are untrusted, and their figures are dropped", async () => {
   const told = { hash: "h", messages: 1, usage: { input: 1, output: 1 } };
   const figures = { told, tokens: 1 };
   const claimed = [{ ...fromAFile[0], kind: "tool", name: "trusted", untrusted: false }];
@@ -208,7 +208,7 @@ test.each([
   expect(report).toMatchObject({ imported: 1, skipped: 1 });
 });
 
-test("a name like __proto__ is data and reaches no prototype", async () => {
+test("a name like __proto__ is data and changes no prototype", async () => {
   const evil = '{"__proto__":{"polluted":true},"type":"message","constructor":1}';
   const lines = [
     `{"__proto__":{"id":"x"},"id":"a","parentId":null,"at":1,"branch":null,"type":"custom","kind":"k","data":${evil}}`,
@@ -226,7 +226,7 @@ test("a name like __proto__ is data and reaches no prototype", async () => {
   expect((await fileOf(session)).split("\n")[2]).toBe(lines[1]);
 });
 
-test("absurd nesting and absurd lines are passed over", async () => {
+test("too deeply nested and too long lines are skipped", async () => {
   const deep = line("b", "a", { type: "custom", kind: "k", data: 0, message: undefined }).replace(
     '"data":0',
     `"data":${"[".repeat(200_000)}${"]".repeat(200_000)}`,
@@ -241,7 +241,7 @@ test("absurd nesting and absurd lines are passed over", async () => {
   expect(long.report.skipped).toBe(1);
 });
 
-test("a file of many entries, all in one line of descent, is read", async () => {
+test("a file with a very long path of entries is read", async () => {
   const count = 20_000;
   const lines = Array.from({ length: count }, (_, index) =>
     line(`e${index}`, index ? `e${index - 1}` : null),
@@ -252,7 +252,7 @@ test("a file of many entries, all in one line of descent, is read", async () => 
   expect((await idsOf(session.path(id(`e${count - 1}`)))).length).toBe(count);
 });
 
-test("an import that was cut short is made again", async () => {
+test("an interrupted import can be repeated", async () => {
   const store = memoryStore().sessions;
   const session = await talk(store);
   const lines = Array.from({ length: 1_200 }, (_, index) =>

@@ -26,7 +26,7 @@ test("an unopened session reports an error", async () => {
   await expect(session.append([user("a")])).rejects.toThrow(NotFoundError);
 });
 
-test("a repeated append changes nothing, wherever the leaf is", async () => {
+test("a repeated append changes nothing, even if the leaf has moved", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b")]);
   await session.append([user("a"), reply("b")]);
@@ -39,7 +39,7 @@ test("a repeated append changes nothing, wherever the leaf is", async () => {
   expect(await session.leaf()).toBe("a");
 });
 
-test("a longer append goes on where the shorter one ended", async () => {
+test("a repeated append with more entries adds only the new ones", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b")]);
   await session.append([user("a"), reply("b"), user("c")]);
@@ -103,7 +103,7 @@ test("dropping a branch removes only the entries of its child", async () => {
   expect(await session.leaf()).toBe("b");
 });
 
-test("a fork has only the path, and a link back; the two go on apart", async () => {
+test("a fork has the path and a link to its source, and the two continue separately", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b"), user("c")]);
   await session.navigate(id("b"));
@@ -127,7 +127,7 @@ test("a fork of a child's conversation is on the fork's main branch", async () =
   expect(await idsOf(fork.path())).toEqual(["h2", "h1", "a"]);
 });
 
-test("the newest label of an entry counts, also from a branch that was left", async () => {
+test("the newest label of an entry counts, even from an abandoned branch", async () => {
   const session = await talk();
   await session.append([user("a"), user("b"), label("l1", "a", "start"), label("l2", "b", "wrong")]);
   await session.navigate(id("a"));
@@ -135,7 +135,7 @@ test("the newest label of an entry counts, also from a branch that was left", as
   expect(await session.labels()).toEqual(new Map([["a", "begin"]]));
 });
 
-test("stored entries are decoded: newer versions, damaged entries and circles stay readable", async () => {
+test("newer versions, damaged entries and cycles of stored entries stay readable", async () => {
   const session = await talk();
   const stored = [
     { id: "a", parentId: "c", at: 0, branch: null, type: "hologram", layers: 3 },
@@ -154,7 +154,7 @@ test("stored entries are decoded: newer versions, damaged entries and circles st
   expect(await getPromptWindow(session)).toEqual([]);
 });
 
-test("labels, usage and estimate of an entry are read from a store, each if it is right", async () => {
+test("labels, usage and estimate of a stored entry are read, each if it is valid", async () => {
   const session = await talk();
   const labels = { untrusted: true, private: false };
   const told = { hash: "h", messages: 3, usage: { input: 9, output: 2, cachedInput: 4 } };
@@ -184,7 +184,7 @@ test("labels, usage and estimate of an entry are read from a store, each if it i
   ]);
 });
 
-test("a path of many pages is read no further than the caller goes", async () => {
+test("a path is read only as far as the caller iterates", async () => {
   const session = await talk();
   const all = Array.from({ length: 300 }, (_, index) => user(`e${index}`));
   await session.append(all);
@@ -195,7 +195,7 @@ test("a path of many pages is read no further than the caller goes", async () =>
   await walk.return();
 });
 
-test("the pages of a path grow: 64, 256, then 1,024 entries", async () => {
+test("a path is read in pages of 64, 256, then 1,024 entries", async () => {
   const { sessions } = memoryStore();
   const limits: number[] = [];
   const path = sessions.path.bind(sessions);
@@ -209,7 +209,7 @@ test("the pages of a path grow: 64, 256, then 1,024 entries", async () => {
   expect(limits).toEqual([64, 256, 1_024, 1_024, 1_024]);
 });
 
-test("a session is renamed and removed", async () => {
+test("a session can be renamed and removed", async () => {
   const session = await talk();
   await session.append([user("a")]);
   await session.rename("A talk");

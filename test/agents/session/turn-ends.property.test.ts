@@ -167,61 +167,68 @@ async function take(
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-test(`each of ${numRuns} turns that ends by itself leaves a valid part of a prompt`, manyRuns, async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      acts,
-      budgets,
-      fc.boolean(),
-      fc.boolean(),
-      async (given, budget, hasSchema, replayEveryStep) => {
-        const { result, path } = await take(given, { budget, hasSchema, replayEveryStep });
-        const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-        const { status, output } = result;
-        if (path.length === 0) return assert.ok(status === "failed" || output === null);
-        const isClosed = path.at(-1)?.type === "custom";
-        assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
-        assert.equal(messages[0]?.role, "user");
-        if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
-        assertPaired(messages);
-        const last = messages.at(-1) ?? ChatMessage.user("");
-        assert.equal(last.role, "assistant");
-        assert.ok(last.content.every(({ type }) => type === "text"));
-        if (output !== "")
-          assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
-      },
-    ),
-    { numRuns },
-  );
-});
+test(
+  `each of ${numRuns} turns that ends without interruption leaves a valid part of a prompt`,
+  manyRuns,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        acts,
+        budgets,
+        fc.boolean(),
+        fc.boolean(),
+        async (given, budget, hasSchema, replayEveryStep) => {
+          const { result, path } = await take(given, { budget, hasSchema, replayEveryStep });
+          const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+          const { status, output } = result;
+          if (path.length === 0) return assert.ok(status === "failed" || output === null);
+          const isClosed = path.at(-1)?.type === "custom";
+          assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
+          assert.equal(messages[0]?.role, "user");
+          if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
+          assertPaired(messages);
+          const last = messages.at(-1) ?? ChatMessage.user("");
+          assert.equal(last.role, "assistant");
+          assert.ok(last.content.every(({ type }) => type === "text"));
+          if (output !== "")
+            assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
+        },
+      ),
+      { numRuns },
+    );
+  },
+);
 
 const said = (path: readonly SessionEntry[]): readonly string[] =>
   path.flatMap((entry) =>
     entry.type === "message" ? [`${entry.message.role}: ${short(entry.message)}`] : [],
   );
 
-test.each([true, false])("repairs are part of the turn, in order (replayed: %s)", async (replayEveryStep) => {
-  const { result, path } = await take(["wrong", "look", "blocked", "answer"], {
-    budget: {},
-    hasSchema: true,
-    replayEveryStep,
-  });
-  assert.deepEqual(result.output, { n: 4 });
-  const again = "Answer again with the corrected JSON only.";
-  assert.deepEqual(said(path), [
-    "user: go",
-    "assistant: no JSON",
-    `user: That does not match: it is not JSON. ${again}`,
-    'assistant: {"n":2} ?2.0',
-    "tool: !2.0",
-    'assistant: {"n":-1}',
-    "user: That answer was blocked: below zero. Answer again without it.",
-    'assistant: {"n":4}',
-  ]);
-});
+test.each([true, false])(
+  "repairs are stored as part of the turn, in order (replayed: %s)",
+  async (replayEveryStep) => {
+    const { result, path } = await take(["wrong", "look", "blocked", "answer"], {
+      budget: {},
+      hasSchema: true,
+      replayEveryStep,
+    });
+    assert.deepEqual(result.output, { n: 4 });
+    const again = "Answer again with the corrected JSON only.";
+    assert.deepEqual(said(path), [
+      "user: go",
+      "assistant: no JSON",
+      `user: That does not match: it is not JSON. ${again}`,
+      'assistant: {"n":2} ?2.0',
+      "tool: !2.0",
+      'assistant: {"n":-1}',
+      "user: That answer was blocked: below zero. Answer again without it.",
+      'assistant: {"n":4}',
+    ]);
+  },
+);
 
 test.each([true, false])(
-  "the answer of a landing is part of the turn (replayed: %s)",
+  "the answer of a landing is stored as part of the turn (replayed: %s)",
   async (replayEveryStep) => {
     const { result, path } = await take(["look", "look"], {
       budget: { maxTurns: 3 },
@@ -247,7 +254,7 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  "the message of the loop detection is part of the turn (replayed: %s)",
+  "the message of the loop detection is stored as part of the turn (replayed: %s)",
   async (replayEveryStep) => {
     const { result, path } = await take(["mail", ...Array.from({ length: 7 }, () => "same" as const)], {
       budget: {},

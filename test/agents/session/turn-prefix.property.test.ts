@@ -69,25 +69,29 @@ async function write(
   else await session.dropBranch(run);
 }
 
-test(`any part of ${numRuns} conversations of cut turns is a valid prompt`, manyRuns, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(turn, { maxLength: 4 }), limits, async (turns, options) => {
-      const [session, measured] = [await talk(), await talk()];
-      for (const [number, each] of turns.entries()) {
-        await write(session, each, { number, isMeasured: false });
-        await write(measured, each, { number, isMeasured: true });
-        for (const limited of [{}, options] satisfies PromptWindowOptions[]) {
-          const window = await getPromptWindow(session, limited);
-          assertPaired(window);
-          assert.deepEqual(await getPromptWindow(measured, limited), window);
+test(
+  `every prefix of ${numRuns} conversations with interrupted turns is a valid prompt`,
+  manyRuns,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(turn, { maxLength: 4 }), limits, async (turns, options) => {
+        const [session, measured] = [await talk(), await talk()];
+        for (const [number, each] of turns.entries()) {
+          await write(session, each, { number, isMeasured: false });
+          await write(measured, each, { number, isMeasured: true });
+          for (const limited of [{}, options] satisfies PromptWindowOptions[]) {
+            const window = await getPromptWindow(session, limited);
+            assertPaired(window);
+            assert.deepEqual(await getPromptWindow(measured, limited), window);
+          }
         }
-      }
-      const shown = (await getPromptWindow(session)).map(short);
-      const ended = turns.filter(({ adopted, end }) => adopted && end);
-      assert.equal(shown.filter((text) => text.startsWith("The turn before")).length, ended.length);
-      const begun = turns.filter(({ adopted }) => adopted);
-      assert.equal(shown.filter((text) => text === "go").length, begun.length);
-    }),
-    { numRuns },
-  );
-});
+        const shown = (await getPromptWindow(session)).map(short);
+        const ended = turns.filter(({ adopted, end }) => adopted && end);
+        assert.equal(shown.filter((text) => text.startsWith("The turn before")).length, ended.length);
+        const begun = turns.filter(({ adopted }) => adopted);
+        assert.equal(shown.filter((text) => text === "go").length, begun.length);
+      }),
+      { numRuns },
+    );
+  },
+);

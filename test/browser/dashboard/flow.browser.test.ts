@@ -112,7 +112,7 @@ test("text of models, tools and people is inert on every screen", async () => {
   expect([...faults, ...play.faults, ...run.faults, ...wrong.faults]).toEqual([]);
 });
 
-test("a server that goes away leaves the tree on the screen, and the stream goes on after its last event", async () => {
+test("when the server is gone the tree stays on the screen, and the stream later continues after its last event", async () => {
   const { agents, lead, reviewing } = reportTeam();
   const site = await siteOf(agents);
   await site.runtime.start(lead, "Prepare the report", { id: "report", budget: { maxCostUsd: 1 } });

@@ -83,7 +83,7 @@ async function topUps(page: Page): Promise<readonly number[]> {
 }
 
 test.each<StoreKind>(storeKinds)(
-  "5 trees of 30 agents on Restate with %s while each part is killed in turn: the page shows every event once, and acts at once",
+  "with %s the page shows every event of 5 trees of 30 agents once and acts at once, while each part is killed in turn",
   async (kind) => {
     const site = await RestateSite.open(kind);
     sites.push(site);

@@ -82,7 +82,7 @@ test("without a SharedWorker one tab has the stream for all, and when it is clos
   team.finish();
 }, 300_000);
 
-test("a hidden tab gets nothing, and shows everything when it is seen again", async () => {
+test("a hidden tab receives no events, and shows all of them when it becomes visible", async () => {
   const { site, team } = await startTeam("hidden");
   const { page } = await visit(site, "/runs/hidden", { script: tapScript });
   await page.getByRole("treegrid").waitFor();

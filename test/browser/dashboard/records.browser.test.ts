@@ -160,7 +160,7 @@ test("text of a conversation is shown by its characters", async () => {
 });
 
 test.each(["/audit", "/agents", "/agents/writer", "/sessions", "/sessions/report-talk", "/approvals"])(
-  "%s works at 390 px",
+  "%s fits a screen of 390 px",
   async (path) => {
     const { site } = await recordsSite();
     const { page, faults } = await visit(site, path, { width: 390 });

@@ -9,7 +9,7 @@ afterEach(async () => {
 });
 
 test.each(storeKinds)(
-  "on Restate with %s: list, tree, steer, approve after a killed worker, top up at the cap, and the end",
+  "on Restate with %s a run can be listed, steered, approved after a killed worker, topped up at its cap, and completed",
   async (kind) => {
     const site = await RestateSite.open(kind);
     sites.push(site);

@@ -57,7 +57,7 @@ test("a method lists names by prefix as it has changed them", async () => {
   expect(await call("names", "in/")).toEqual(["in/a", "in/c"]);
 });
 
-test("an object that has no state and that no caller waits for is freed", async () => {
+test("an object without state and without waiting callers is freed", async () => {
   const objects = createObjects();
   await objects.ask(at("a"), "put", "x");
   await objects.ask(at("b"), "names", "");

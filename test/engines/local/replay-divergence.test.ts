@@ -80,7 +80,7 @@ test("agent code cannot catch a divergence", async () => {
   expect(caught).toEqual([]);
 });
 
-test("without a replay it goes unnoticed", async () => {
+test("without a replay a divergence is not detected", async () => {
   const agent = unstable(async (ctx, execution) => {
     await ctx.step(`step-${execution}`, () => 1);
   });

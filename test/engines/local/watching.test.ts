@@ -30,7 +30,7 @@ const program = {
   ],
 };
 
-test("a change that was waited for leaves no listener on the signal", async () => {
+test("waiting for a change leaves no listener on the signal", async () => {
   await using engine = local();
   engine.define(program);
   const { signal } = new AbortController();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(killWorkers);
 afterAll(() => server.stop());
 
-test("a gate with a lost answer is asked again: it grants, and reports the grant, once", async () => {
+test("a gate whose answer was lost is asked again, and the grant is made and reported once", async () => {
   const look = tool({
     name: "look",
     description: "Looks",
@@ -32,7 +32,7 @@ test("a gate with a lost answer is asked again: it grants, and reports the grant
   expect(idsOf(events).size).toBe(events.length);
 });
 
-test("a gate with a lost answer is asked again: it denies, and reports the denial, once", async () => {
+test("a gate whose answer was lost is asked again, and the denial is reported once", async () => {
   const lead: Agent = {
     id: AgentId.of("denied"),
     model: scriptedModel([say("never")]),

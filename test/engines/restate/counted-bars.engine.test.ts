@@ -54,7 +54,7 @@ const spreadTolerance = 0.06;
  * round of values that it has to wait for, so two tries are the least of one that reads.
  */
 const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
-  "a run of ten plain steps": {
+  "a run of ten plain steps stays within its counted limits": {
     // 20 entries are steps. Plain steps do not call the tree. The output is the result: the caller waits for that, and asks
     // no tree.
     "run/run": { invocations: 1, entries: 25, tries: null, bytes: 4_015 },
@@ -62,7 +62,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 5_179 },
     "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 4_631 },
   },
-  "a run of ten gated steps": {
+  "a run of ten gated steps stays within its counted limits": {
     // As many entries as with plain steps: the gate is called inside a step, outside the journal.
     "run/run": { invocations: 1, entries: 25, tries: null, bytes: 6_908 },
     "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 5_179 },
@@ -71,7 +71,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     // Two entries more than without calls: the last call is settled.
     "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 6_322 },
   },
-  "a parent with 20 children of 5 steps": {
+  "a parent with 20 children of 5 steps stays within its counted limits": {
     // 200 entries are steps, 6 are calls: one for all spawns, one rest; 42 are 21 ends, which are made inside a step. The
     // wake-ups of the parent bring the ends of its children.
     "run/run": { invocations: 21, entries: 330, tries: null, bytes: 72_932 },
@@ -85,7 +85,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     // call, which is the parent's end, clears 20 values.
     "tree/end": { invocations: 21, entries: 687, tries: 42, bytes: 150_134 },
   },
-  "a stored and watched run of 5 slow steps": {
+  "a stored and watched run of 5 slow steps stays within its counted limits": {
     // The step that waits for the reader comes before the five.
     "run/run": { invocations: 1, entries: 17, tries: null, bytes: 4_682 },
     "tree/open": { invocations: 1, entries: 23, tries: 3, bytes: 5_395 },
@@ -149,7 +149,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test(
-  "a run of ten plain steps",
+  "a run of ten plain steps stays within its counted limits",
   async () => {
     const plain: Agent = {
       id: AgentId.of("plain"),
@@ -160,13 +160,13 @@ test(
     await using shape = await Shape.serve("plain", [plain]);
     const run = await shape.runtime.start(plain, "go");
     await shape.ended(run, { runs: 1 });
-    await shape.compare("a run of ten plain steps");
+    await shape.compare("a run of ten plain steps stays within its counted limits");
   },
   testTimeoutMs,
 );
 
 test(
-  "a run of ten gated steps",
+  "a run of ten gated steps stays within its counted limits",
   async () => {
     const model: Model = {
       id: "instant",
@@ -186,13 +186,13 @@ test(
     await using shape = await Shape.serve("gated", [gated]);
     const run = await shape.runtime.start(gated, "go");
     await shape.ended(run, { runs: 1 });
-    await shape.compare("a run of ten gated steps");
+    await shape.compare("a run of ten gated steps stays within its counted limits");
   },
   testTimeoutMs,
 );
 
 test(
-  "a parent with 20 children of 5 steps",
+  "a parent with 20 children of 5 steps stays within its counted limits",
   async () => {
     const releases: (() => void)[] = [];
     let joined = 0;
@@ -220,13 +220,13 @@ test(
       await expect.poll(() => joined, poll).toBe(index + 1);
     }
     await shape.ended(run, { runs: 21 });
-    await shape.compare("a parent with 20 children of 5 steps");
+    await shape.compare("a parent with 20 children of 5 steps stays within its counted limits");
   },
   testTimeoutMs,
 );
 
 test(
-  "a stored and watched run of 5 slow steps",
+  "a stored and watched run of 5 slow steps stays within its counted limits",
   async () => {
     const model = manualModel();
     const read = Promise.withResolvers<string>();
@@ -264,7 +264,7 @@ test(
       (await runtime.audit.read()).some(({ kind }) => kind === "retention");
     await expect.poll(hasErased, poll).toBe(true);
     await shape.ended(run, { runs: 1 });
-    await shape.compare("a stored and watched run of 5 slow steps");
+    await shape.compare("a stored and watched run of 5 slow steps stays within its counted limits");
     await store[Symbol.asyncDispose]();
   },
   testTimeoutMs,

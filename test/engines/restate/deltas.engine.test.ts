@@ -53,7 +53,7 @@ test("2,000 pieces a second reach 50 readers elsewhere whole and in order, and n
   expect(latencies.filter((ms) => ms > 1_000).length).toBeLessThan(latencies.length / 20);
 }, 300_000);
 
-test("readers that are stuck or stopped are cut with an error, one that keeps up hears all", async () => {
+test("stuck and stopped readers are disconnected with an error, and a reader that keeps up gets everything", async () => {
   const { talk, worker } = await Talk.start(server);
   await using _ = talk;
   const [keen, stuck, stopped] = [talk.readers(1), talk.readers(1, "stuck"), talk.readers(1)];

@@ -57,7 +57,7 @@ test("a worker that must end in a model step keeps its answer; the run continues
 }, 300_000);
 
 // Drained when the steps have begun, but not all have passed the gate, which another worker owns.
-test("all concurrent steps are kept, and none begins after the first ends", async () => {
+test("a draining worker keeps the results of all concurrent steps, and begins none after the first ends", async () => {
   const [busy, other, run] = await startOnOneOfTwo("beside", (kept) => kept === 2);
   busy.process.kill("SIGTERM");
   await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);
@@ -76,7 +76,7 @@ test("all concurrent steps are kept, and none begins after the first ends", asyn
   expect(await figure(other, "executions_ended_total")).toBe(1);
 }, 300_000);
 
-test("a run that waits leaves at once, and waits on elsewhere", async () => {
+test("a waiting run leaves a draining worker at once, and waits in another worker", async () => {
   const [busy, other, run] = await startOnOneOfTwo("between", () => asked("quick") === 1);
   await eventually(async () => (await run.status()) === "waiting");
   busy.process.kill("SIGTERM");

@@ -111,13 +111,16 @@ test.each([
   ["events", "rewrite"],
   ["approvals", "erase"],
   ["keys", "destroy"],
-] as const)("who comes after one that died behind %s.%s erases to the end", async (part, method) => {
-  const { store, runtime, run } = await dieBehind(part, method, async () => undefined);
-  await using _ = runtime;
-  expect(await run.result()).toMatchObject({ output: null, erased: true });
-  const erasures = (await store.audit.read(acme, 0, 100)).filter(({ kind }) => kind === "retention");
-  expect(erasures).toHaveLength(1);
-});
+] as const)(
+  "after a worker died behind %s.%s the next worker completes the erasure",
+  async (part, method) => {
+    const { store, runtime, run } = await dieBehind(part, method, async () => undefined);
+    await using _ = runtime;
+    expect(await run.result()).toMatchObject({ output: null, erased: true });
+    const erasures = (await store.audit.read(acme, 0, 100)).filter(({ kind }) => kind === "retention");
+    expect(erasures).toHaveLength(1);
+  },
+);
 
 test("an order is not retried forever if the key of its tree is destroyed", async () => {
   const { runtime } = await dieBehind("runs", "put", (store, tree) => store.keys.destroy(acme, tree));

@@ -63,7 +63,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 const replies = (...given: readonly BatchedReply[]): Json => Json.of(given);
 
-test("a call that meets no other goes alone, at once", async () => {
+test("a call without concurrent calls is sent alone, at once", async () => {
   const calls = new Calls();
   const first = calls.call(1);
   expect(calls.arrived).toMatchObject([{ method: "add", argument: 1 }]);
@@ -73,7 +73,7 @@ test("a call that meets no other goes alone, at once", async () => {
   expect(calls.arrived[1]).toMatchObject({ method: "add", argument: 2 });
 });
 
-test("calls that arrive while one is in flight go together, in the order of their arrival", async () => {
+test("calls that arrive while one is in flight are sent together, in order of arrival", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   expect(calls.arrived).toHaveLength(1);
@@ -84,7 +84,7 @@ test("calls that arrive while one is in flight go together, in the order of thei
   expect(calls.arrived).toHaveLength(2);
 });
 
-test("each gets its own reply or error", async () => {
+test("each call of a batch gets its own reply or error", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   await calls.answer(0, "one");
@@ -95,7 +95,7 @@ test("each gets its own reply or error", async () => {
   expect(await made[2]).toBe("three");
 });
 
-test("at most 64 go together", async () => {
+test("a batch has at most 64 calls", async () => {
   const calls = new Calls();
   const made = Array.from({ length: 70 }, (_, index) => calls.call(index));
   await calls.answer(0, null);
@@ -106,7 +106,7 @@ test("at most 64 go together", async () => {
   expect((await Promise.all(made)).slice(1)).toEqual(Array.from({ length: 69 }, (_, index) => index + 1));
 });
 
-test("calls of other objects, queries, and objects that take no batches do not wait", () => {
+test("calls of other objects, queries, and calls of objects without batches do not wait", () => {
   const calls = new Calls();
   for (const call of [{}, { to: { type: "notes", key: "other" } }, { method: "read" }])
     void calls.call(1, { call });
@@ -114,7 +114,7 @@ test("calls of other objects, queries, and objects that take no batches do not w
   expect(calls.arrived).toHaveLength(5);
 });
 
-test("a call that is aborted while it waits leaves the line", async () => {
+test("a call aborted while it waits is not sent", async () => {
   const calls = new Calls();
   const controller = new AbortController();
   const made = [calls.call(1), calls.call(2, controller), calls.call(3)];
@@ -126,7 +126,7 @@ test("a call that is aborted while it waits leaves the line", async () => {
   await expect(late).rejects.toThrow("no longer");
 });
 
-test("one that is aborted on its way waits no longer, and the others get their answers", async () => {
+test("a call aborted in flight stops waiting, and the other calls of the batch get their answers", async () => {
   const calls = new Calls();
   const [second, third] = [new AbortController(), new AbortController()];
   const made = [calls.call(1), calls.call(2, second), calls.call(3, third)];
@@ -138,7 +138,7 @@ test("one that is aborted on its way waits no longer, and the others get their a
   expect(await made[2]).toBe("three");
 });
 
-test("a batch that no caller waits for is given up, and the next calls go", async () => {
+test("a batch without waiting callers is abandoned, and the next calls are sent", async () => {
   const calls = new Calls();
   const controller = new AbortController();
   const made = [calls.call(1), calls.call(2, controller), calls.call(3, controller)];
@@ -151,7 +151,7 @@ test("a batch that no caller waits for is given up, and the next calls go", asyn
   expect(calls.arrived[2]).toMatchObject({ method: "add", argument: 4 });
 });
 
-test("a batch that is refused as a whole is made call by call", async () => {
+test("a batch refused as a whole is sent again call by call", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   await calls.answer(0, "one");
@@ -163,7 +163,7 @@ test("a batch that is refused as a whole is made call by call", async () => {
   expect(await Promise.all(made)).toEqual(["one", "two", "three"]);
 });
 
-test("a batch without an answer is an error for every caller", async () => {
+test("a batch without an answer is an error for each of its callers", async () => {
   const calls = new Calls();
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   await calls.answer(0, "one");

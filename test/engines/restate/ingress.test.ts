@@ -36,7 +36,7 @@ function ingressTo(...urls: readonly string[]): Ingress {
 const call = { to: { type: "object", key: "key" }, method: "method", argument: null };
 
 test.each([429, 502, 503, 504])(
-  "status %i says nothing about the call: it is made again, at the next node",
+  "a call answered with status %i is made again, at the next node",
   async (status) => {
     await using busy = await answering([status, status]);
     await using ready = await answering([]);
@@ -48,7 +48,7 @@ test.each([429, 502, 503, 504])(
   },
 );
 
-test("status 500 is an answer: the call is not made again", async () => {
+test("a call answered with status 500 is not made again", async () => {
   await using failing = await answering([500]);
   const ingress = ingressTo(failing.url);
   await expect(ingress.call(call)).rejects.toThrow("Restate answered 500");

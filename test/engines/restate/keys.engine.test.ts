@@ -63,7 +63,7 @@ test("a caller with another key is refused with the name of the tree", async () 
   await engine[Symbol.asyncDispose]();
 });
 
-test("state that the worker's key does not open is never read as something else: it waits, loudly", async () => {
+test("a call on state that the worker's key cannot decrypt waits, and the worker logs the reason", async () => {
   const [first, second] = [secretOf(), secretOf()];
   const tree = fresh();
   const writer = await worker(environmentKeys({ REEVE_KEY: first }));
@@ -84,7 +84,7 @@ test("state that the worker's key does not open is never read as something else:
   await right[Symbol.asyncDispose]();
 }, 300_000);
 
-test("a new key takes over while a run waits: the run is replayed and goes on", async () => {
+test("a run that waits while the key is replaced is replayed and continues", async () => {
   const [first, second] = [secretOf(), secretOf()];
   const before = await worker(environmentKeys({ REEVE_KEY: first }));
   const other = fresh();
@@ -144,7 +144,7 @@ test("a value sealed for one method is refused by another", async () => {
   await engine[Symbol.asyncDispose]();
 });
 
-test("the reply or error of one call does not pass for that of another, not even of an equal one", async () => {
+test("the reply or error of one call is refused as that of another, even of an equal call", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const [recorded, object] = [new Map<string, { status: number; body: Buffer }>(), fresh()];
@@ -202,7 +202,7 @@ test("a tree with a destroyed key reports it to every caller, and its run is not
   await after[Symbol.asyncDispose]();
 }, 300_000);
 
-test("lasting state, and all that an erased object writes and sends, outlives the object's key", async () => {
+test("lasting state, and everything that an erased object writes and sends, stays readable after its key is destroyed", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });
   const lasting = environmentKeys({ REEVE_KEY: secretOf() });
   const destroyed = new Set<string>();

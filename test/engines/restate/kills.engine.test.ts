@@ -48,7 +48,7 @@ afterEach(async () => {
 
 afterAll(() => server.stop());
 
-test("5.4 killed inside a model step: the lost attempt stays in doubt, the call is asked once more", async () => {
+test("5.4 after a kill inside a model step the lost attempt stays in doubt, and the call is made once more", async () => {
   const run = await start("inside", { budget: { maxTokens: 20_000 } });
   await killAndReplace(() => asked("stuck") >= 1);
   const result = await run.result();
@@ -66,7 +66,7 @@ test("5.4 killed inside a model step: the lost attempt stays in doubt, the call 
   expect(bill).toBeLessThanOrEqual(result.costMicros);
 }, 300_000);
 
-test("5.1 killed between two steps: recorded calls are not repeated", async () => {
+test("5.1 after a kill between two steps recorded calls are not repeated", async () => {
   const run = await start("between");
   await until(async () => (await run.status()) === "waiting");
   await killAndReplace(() => true);
@@ -78,21 +78,21 @@ test("5.1 killed between two steps: recorded calls are not repeated", async () =
   expect(asked("quick")).toBe(2);
 }, 300_000);
 
-test("5.3 killed inside a tool that reports: it is not run again, and its outcome is unknown", async () => {
+test("5.3 after a kill inside a tool that reports the tool is not run again, and its outcome is unknown", async () => {
   const run = await start("mailer-report");
   await killAndReplace(() => asked("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: true, value: null });
   expect(asked("mail")).toBe(1);
 }, 300_000);
 
-test("5.3 killed inside a tool that reruns: it is run again with the same key", async () => {
+test("5.3 after a kill inside a tool that reruns the tool is run again with the same key", async () => {
   const run = await start("mailer-rerun");
   await killAndReplace(() => asked("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
   expect(asked("mail")).toBe(2);
 }, 300_000);
 
-test("5.3 killed inside a tool that asks: a person decides", async () => {
+test("5.3 after a kill inside a tool that asks a person decides", async () => {
   const run = await start("mailer-ask");
   await killAndReplace(() => asked("mail") >= 1);
   for await (const event of run.events()) {
@@ -101,7 +101,7 @@ test("5.3 killed inside a tool that asks: a person decides", async () => {
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
 }, 300_000);
 
-test("5.3 killed again inside a tool that asks: the first decision does not count for the second call", async () => {
+test("5.3 after a second kill inside a tool that asks the first decision does not count", async () => {
   hangs = 2;
   const run = await start("mailer-ask");
   await killAndReplace(() => asked("mail") >= 1);
@@ -116,7 +116,7 @@ test("5.3 killed again inside a tool that asks: the first decision does not coun
   expect([asked("mail"), decisions]).toEqual([2, []]);
 }, 300_000);
 
-test("5.1 killed once its tree has ended it, before its journal says so: it ends once", async () => {
+test("5.1 a run killed after its tree ended it, before its journal has the end, ends once", async () => {
   await using proxy = await proxyTo(server.ingress, async (path) => {
     // Restate has the answer; the calling worker is killed before it receives it.
     if (!/\.tree\/.*\/end$/.test(path) || proxy.ends++ > 0) return;

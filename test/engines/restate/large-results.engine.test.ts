@@ -25,7 +25,7 @@ const textOf = (bytes: number): string =>
   Array.from({ length: bytes / 10 }, (_, index) => String(index).padStart(10, ".")).join("");
 
 test.each([0.9, 5, 40])(
-  "a result of %d MB is there on every replay, and its step ran once",
+  "a result of %d MB is available on every replay, and its step runs once",
   async (megabytes) => {
     const text = textOf(megabytes * 1_000_000);
     let executed = 0;
@@ -50,7 +50,7 @@ test.each([0.9, 5, 40])(
   120_000,
 );
 
-test("large results side by side do not mix", async () => {
+test("concurrent large results do not mix", async () => {
   const executed: number[] = [];
   const { result } = await launch(engine, async (primitives) => {
     const steps = [1, 2, 3].map((number) =>
@@ -109,7 +109,7 @@ test("content refuses callers at the ingress without a key", async () => {
   expect(JSON.stringify(kept).length).toBeGreaterThan(2_500_000);
 });
 
-test("a result over the limit fails its step for good and says how large it was", async () => {
+test("a result over the limit fails its step permanently, with its size in the error", async () => {
   let executed = 0;
   const { result } = await launch(engine, async (primitives) => {
     const step = primitives.step("huge", async () => {
@@ -124,7 +124,7 @@ test("a result over the limit fails its step for good and says how large it was"
   expect(executed).toBe(1);
 }, 300_000);
 
-test("a result that JSON cannot hold fails its step for good", async () => {
+test("a result that JSON cannot hold fails its step permanently", async () => {
   let executed = 0;
   const { result } = await launch(engine, async (primitives) => {
     const step = primitives.step("odd", async () => {
@@ -137,7 +137,7 @@ test("a result that JSON cannot hold fails its step for good", async () => {
   expect(executed).toBe(1);
 });
 
-test("a call that Restate could not pass on is refused at once, from a run and from outside", async () => {
+test("a call too large for Restate is refused at once, from a run and from outside", async () => {
   const huge = "x".repeat(31_000_000);
   const { result } = await launch(engine, async (primitives) => {
     const refused = primitives.call(primitives.launch.tree, "say", huge);
@@ -150,7 +150,7 @@ test("a call that Restate could not pass on is refused at once, from a run and f
   await expect(engine.call(fresh(), "say", huge)).rejects.toThrow(TooLargeError);
 }, 300_000);
 
-test("a value that is too large for the state fails its caller, and the object goes on", async () => {
+test("a value too large for the state fails its caller, and the object continues", async () => {
   const object = fresh();
   await engine.call(object, "say", "x".repeat(9_000_000));
   await expect(engine.call(object, "say", "x".repeat(9_000_000))).rejects.toThrow(TooLargeError);

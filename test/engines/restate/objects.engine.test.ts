@@ -27,7 +27,7 @@ test("a method changes its object and answers", async () => {
   expect(await engine.call(object, "total", null)).toBe(5);
 });
 
-test("a method that throws leaves nothing behind: neither state nor messages", async () => {
+test("a method that throws changes no state and sends no messages", async () => {
   const object = fresh();
   await engine.call(object, "add", 2);
   await expect(engine.call(object, "addAndThrow", 40)).rejects.toThrow(object.key);
@@ -35,7 +35,7 @@ test("a method that throws leaves nothing behind: neither state nor messages", a
   expect(await engine.call({ ...object, key: `${object.key}-other` }, "total", null)).toBe(null);
 });
 
-test("an error of ours comes back as itself, from outside and through another object", async () => {
+test("an error of the runtime keeps its class across calls, from outside and through another object", async () => {
   const object = fresh();
   const direct = await engine.call(object, "addAndThrow", 1).catch((error: unknown) => error);
   expect(direct).toBeInstanceOf(IdConflictError);
@@ -45,7 +45,7 @@ test("an error of ours comes back as itself, from outside and through another ob
   expect(through).toMatchObject({ code: "id-conflict", id: object.key });
 });
 
-test("an error of another program comes back as a foreign one, and is not retried", async () => {
+test("an error of another program becomes a foreign error, and is not retried", async () => {
   const error = await engine.call(fresh(), "breakDown", null).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ForeignError);
   expect(error).toMatchObject({ kind: "RangeError", message: "out of bounds" });
@@ -58,7 +58,7 @@ test("reads see the writes and clears of the same call", async () => {
   expect(await engine.call(object, "total", null)).toBe(null);
 });
 
-test("of several nodes, one that does not answer is left out", async () => {
+test("a node that does not answer is skipped", async () => {
   const unreachable = `http://127.0.0.1:${await freePort()}`;
   const ingress = [unreachable, server.ingress];
   await using client = restate({ ingress, admin: server.admin, connectTimeoutMs: 5_000 });
@@ -66,7 +66,7 @@ test("of several nodes, one that does not answer is left out", async () => {
   expect(await client.call(fresh(), "add", 2)).toBe(2);
 });
 
-test("the time is the same in every try of one call, on every replay, and goes on between calls", async () => {
+test("the time of a call is the same in every try and replay, and advances between calls", async () => {
   const object = fresh();
   const others = [fresh().key, fresh().key, fresh().key];
   tryTimes.length = 0;
@@ -92,14 +92,14 @@ test("calls of one key take turns", async () => {
   expect(totals.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
 });
 
-test("a method may read and call side by side, and every call happens once although it is replayed", async () => {
+test("concurrent reads and calls of a method happen once although the method is replayed", async () => {
   const object = fresh();
   const keys = Array.from({ length: 5 }, (_, index) => `${object.key}-${index}`);
   expect(await engine.call(object, "addEverywhere", keys)).toEqual([1, 1, 1, 1, 1]);
   expect(await engine.call(object, "addEverywhere", keys)).toEqual([3, 3, 3, 3, 3]);
 });
 
-test("a message arrives later", async () => {
+test("a delayed message arrives after its delay", async () => {
   const target = fresh();
   await engine.call(fresh(), "addElsewhereLater", target.key);
   expect(await until(engine, target, "total", (total) => total !== null)).toBe(1);

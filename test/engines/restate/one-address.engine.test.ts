@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-test("two workers behind one address take over from each other, whatever ports they have", async () => {
+test("two workers behind one address with different ports take over each other's runs", async () => {
   const ports = [await freePort(), await freePort()];
   const [balancer, url] = await balance(ports);
   const currentMessage = Promise.withResolvers<number>();

@@ -52,7 +52,7 @@ test("the gauges count executions, steps that are kept, and calls from inside st
   expect(uptimeS).toBeGreaterThan(0);
 });
 
-test("the gauges are served as Prometheus reads them", async () => {
+test("the gauges are served in the Prometheus format", async () => {
   await serve();
   const { released, begun } = await launchHeld();
   await begun;

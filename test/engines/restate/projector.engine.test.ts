@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a tree is read from the store by another process while its workers are killed: no gap, nothing twice", async () => {
+test("another process reads a tree from the store without gap or duplicate while its workers are killed", async () => {
   const path = join(folder, "store.sqlite");
   const port = String(await freePort());
   const work = () => startWorker("stores-worker.ts", [server.ingress, server.admin, port, path]);

@@ -109,7 +109,7 @@ test("race returns the same winners in the same order on every replay", async ()
   expect(await engine.call(tree, "words", null)).toHaveLength(6);
 });
 
-test("a wake-up that came before the wait is kept, each under its own name", async () => {
+test("an early wake-up is kept under its name until it is waited for", async () => {
   const woken = Promise.withResolvers<Json>();
   const { tree, execution, result } = await launch(engine, async (primitives) => {
     await settle(
@@ -126,7 +126,7 @@ test("a wake-up that came before the wait is kept, each under its own name", asy
   expect(await result).toBe("both");
 });
 
-test("a wake-up ends the wait of a run that has left the memory", async () => {
+test("a wake-up ends the wait of a run that is not in memory", async () => {
   const { tree, execution, result } = await launch(engine, async (primitives) => {
     await settle(primitives, primitives.call(primitives.launch.tree, "say", "waiting"));
     await settle(primitives, primitives.wake("now"));
@@ -137,7 +137,7 @@ test("a wake-up ends the wait of a run that has left the memory", async () => {
   expect(await result).toBe("woken");
 });
 
-test("sleeping ends at its moment, and at once when that has passed", async () => {
+test("a sleep ends at its time, and at once if that time has passed", async () => {
   const at = Date.now() + 300;
   const { result } = await launch(engine, async (primitives) => {
     const open = [primitives.sleepUntil(at), primitives.sleepUntil(at - 100_000)];
@@ -170,7 +170,7 @@ test("a cancelled run gets one error, and can continue: call, run steps, wait", 
   expect(await result).toEqual({ isCancelled: true, total: 1, step: "compensated" });
 });
 
-test("a step that was aborted before it began begins aborted", async () => {
+test("a step aborted before its start gets an aborted signal", async () => {
   const { result } = await launch(engine, async (primitives) => {
     const step = primitives.step("work", async ({ signal }) => String(signal.reason));
     step.cancel(new RangeError("enough"));
@@ -204,7 +204,7 @@ test("a step that throws runs again, and one beside it does not", async () => {
   expect(attempts.size).toBe(3);
 });
 
-test("a step calls objects without a journal, and hears their errors", async () => {
+test("a step calls objects without a journal, and gets their errors", async () => {
   const object = fresh();
   const { result } = await launch(engine, async (primitives) =>
     settle(
@@ -221,7 +221,7 @@ test("a step calls objects without a journal, and hears their errors", async () 
   ]);
 });
 
-test("no catch or finally of a run sees that it left the memory", async () => {
+test("leaving memory triggers no catch or finally of a run", async () => {
   const seen: string[] = [];
   const { result } = await launch(engine, async (primitives) => {
     try {
@@ -241,7 +241,7 @@ test("no catch or finally of a run sees that it left the memory", async () => {
   expect(seen).toEqual(["finally"]);
 });
 
-test("each execution of a run has an epoch of its own", async () => {
+test("each execution of a run has its own epoch", async () => {
   const epochs: string[] = [];
   const { result } = await launch(engine, async (primitives) => {
     epochs.push(primitives.epoch.id);
@@ -257,7 +257,7 @@ test("each execution of a run has an epoch of its own", async () => {
   expect(new Set(epochs).size).toBe(epochs.length);
 });
 
-test("a run that asks for something else than its journal holds is paused", async () => {
+test("a run that diverges from its journal is paused", async () => {
   let attempts = 0;
   const diverging = await launch(engine, async (primitives) => {
     attempts += 1;

@@ -165,7 +165,7 @@ test("no input, step or output of a run is readable in any file of the server", 
   await server.restart();
 }, 300_000);
 
-test("objects and errors leave nothing readable either", async () => {
+test("state and errors of objects are not readable in any file of the server", async () => {
   const told = canaries("word", "stepOnce", "thrown");
   const engine = restate({ ...server, namespace: "counters", log: () => {} });
   engine.define(program);

@@ -24,7 +24,7 @@ afterEach(() => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-test("an admin address without a listener", async () => {
+test("an admin address that does not answer is refused with the remedy", async () => {
   const admin = `http://127.0.0.1:${await freePort()}`;
   expect(await failure({ admin })).toEqual([
     "admin-unreachable",
@@ -32,7 +32,7 @@ test("an admin address without a listener", async () => {
   ]);
 });
 
-test("an admin that is something else", async () => {
+test("an admin address of another program is refused with the remedy", async () => {
   const { ingress } = server;
   expect(await failure({ admin: ingress })).toEqual([
     "not-an-admin",
@@ -44,14 +44,14 @@ test("an admin that is something else", async () => {
 test.each([
   ["1.6.9", "too old: install a newer one"],
   ["2.0.0", "too new: install a newer reeve"],
-])("a server of version %s", async (version, remedy) => {
+])("a server of version %s is refused with the remedy", async (version, remedy) => {
   expect(await failure({ admin: await stranger(JSON.stringify({ version })) })).toEqual([
     "server-version",
     `Reeve needs Restate 1.7 or a later 1.x, and the server is ${version}, ${remedy}`,
   ]);
 });
 
-test("an ingress address without a listener", async () => {
+test("an ingress address that does not answer is refused with the remedy", async () => {
   const ingress = `http://127.0.0.1:${await freePort()}`;
   expect(await failure({ ingress })).toEqual([
     "ingress-unreachable",
@@ -59,7 +59,7 @@ test("an ingress address without a listener", async () => {
   ]);
 });
 
-test("an ingress that is something else", async () => {
+test("an ingress address of another program is refused with the remedy", async () => {
   const { admin } = server;
   expect(await failure({ ingress: admin })).toEqual([
     "not-an-ingress",
@@ -67,7 +67,7 @@ test("an ingress that is something else", async () => {
   ]);
 });
 
-test("a server that cannot reach the worker", async () => {
+test("a worker that the server cannot reach is refused with the remedy", async () => {
   // All its calls go through a proxy that does not exist, as if it were in another network.
   await using apart = await restateServer({
     env: { RESTATE_HTTP_PROXY: `http://127.0.0.1:${await freePort()}` },
@@ -77,7 +77,7 @@ test("a server that cannot reach the worker", async () => {
   expect(message).toMatch(/^the server cannot reach this worker at http:\/\/127\.0\.0\.1:\d+\/v\/.*`host`/);
 }, 300_000);
 
-test("a port that is in use", async () => {
+test("a port that is in use is refused with the remedy", async () => {
   const taken = Number(new URL(await stranger("")).port);
   const remedy = "end the process that has it, choose another";
   expect(await failure({}, taken)).toEqual([
@@ -90,7 +90,7 @@ test("a port that is in use", async () => {
   ]);
 });
 
-test("a build with the name of another program", async () => {
+test("a build with the name of another program is refused", async () => {
   const port = await freePort();
   const serve = async (program: string): Promise<void> => {
     await using engine = restate({ ...server, namespace: "clash", build: "one" });
@@ -105,7 +105,7 @@ test("a build with the name of another program", async () => {
   });
 });
 
-test("a reachable host without a list of allowed callers", () => {
+test("a reachable host is refused without a list of allowed callers", () => {
   expect(() => restate({ ...server, host: "10.0.0.7" })).toThrow(
     "host 10.0.0.7 can be reached from other machines: set `identityKeys`",
   );

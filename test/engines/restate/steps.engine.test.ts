@@ -74,7 +74,7 @@ test("a call from an aborted step does not hang", async () => {
   expect(await result).toBe("RangeError: enough");
 });
 
-test("a step that takes longer than the inactivity timeout leaves its run able to hear", async () => {
+test("a run still gets messages during a step longer than the inactivity timeout", async () => {
   const end = Date.now() + 4 * inactivityTimeoutMs;
   let attempts = 0;
   const { result } = await launch(engine, async (primitives) => {
@@ -92,7 +92,7 @@ test("a step that takes longer than the inactivity timeout leaves its run able t
   expect(attempts).toBe(1);
 });
 
-test("an execution that is thrown away after every operation does nothing twice", async () => {
+test("an execution that is restarted after every operation does nothing twice", async () => {
   const fuzzed = restate({ ...server, namespace: "fuzzed", replayEveryStep: true });
   fuzzed.define(program);
   await fuzzed.serve({ port: 0 });
@@ -126,7 +126,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-test("calls that steps of several runs make at the same moment go together, and each has its own answer", async () => {
+test("concurrent calls from steps of several runs are sent together, and each gets its own answer", async () => {
   const shared = fresh();
   const count = 24;
   const all = Promise.withResolvers<void>();

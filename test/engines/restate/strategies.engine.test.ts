@@ -150,7 +150,7 @@ async function runKilled(
 }
 
 test.each(sampled)(
-  "10.7 %s: workers killed at step boundaries change neither answer nor ledger",
+  "10.7 %s gives the same answer and ledger when workers are killed at step boundaries",
   async (name) => {
     const strategy = findStrategy(name);
     const namespace = `strategy-${sampled.indexOf(name)}`;

@@ -146,7 +146,7 @@ describe.concurrent.each(Object.entries(ways))("a run of which %s", (_, breakIt)
   });
 });
 
-describe.concurrent("a tree whose build has no worker", () => {
+describe.concurrent("a tree without a worker of its build", () => {
   test("ends when it is cancelled", { timeout: 180_000 }, async () => {
     const at = await stage(undefined);
     await withoutWorker(at);
@@ -191,7 +191,7 @@ describe.concurrent.each(["hold", "fail"] as const)("a sweep with the policy %s"
   });
 });
 
-describe.concurrent("with no worker at all", () => {
+describe.concurrent("without any worker", () => {
   test(
     "every call of a handle answers in bounded time, and is carried out later",
     { timeout: 180_000 },

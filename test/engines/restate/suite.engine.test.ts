@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { suiteOnRestate } from "./suite-on-restate.ts";
 
-describe("restate engine, as it is", () => {
+describe("restate engine, not replayed", () => {
   suiteOnRestate({ replayEveryStep: false, slowness: 1 });
 });

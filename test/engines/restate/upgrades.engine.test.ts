@@ -59,7 +59,7 @@ test("a worker that comes back takes no new runs from a newer build", async () =
   expect(await endOfNewRun()).toBe(young.name);
 }, 300_000);
 
-test("an older build that takes the port of a newer one takes its place", async () => {
+test("an older build that takes the port of a newer one replaces it", async () => {
   await kill(await work(old, "1"));
   const bad = await work({ ...young, port: old.port }, "2");
   expect(await endOfNewRun("2")).toBe(young.name);
@@ -116,7 +116,7 @@ test("a run with a missing build waits, and moves to a compatible one without re
   expect(asked).toBe(2);
 }, 300_000);
 
-test("the terms of a child are no part of its parent's journal", async () => {
+test("the spawn options of a child are not in its parent's journal", async () => {
   const gone = await work(old, "1");
   const run = await start("lead");
   // A waiting parent may still wait for its child, whose question a kill would lose.
@@ -188,7 +188,7 @@ test("a run that continues in a new execution uses the newest build", async () =
   expect(asked).toBe(2);
 }, 300_000);
 
-test("if the newest build is incompatible, it waits there until it is moved back", async () => {
+test("a run that continues on an incompatible newest build waits there until it is moved back", async () => {
   await work(old, "1");
   const run = await startWaiting("cycler");
   const other = await work(young, "2");

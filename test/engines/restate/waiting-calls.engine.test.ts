@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test("3.10 the only worker of the build of a call in flight is killed: the call that waits for it goes on", async () => {
+test("3.10 a call that waits for a call in flight continues after the only worker of that call's build is killed", async () => {
   const namespace = `budget-${randomUUID()}`;
   const model: Model = {
     id: "silent",
@@ -67,7 +67,7 @@ test.each<[string, TreeShape["ceiling"]]>([
   ["2 to 30 %", [0.02, 0.3]],
   ["30 to 90 %", [0.3, 0.9]],
 ])(
-  "3.10 random trees with ceilings of %s: none is stopped while there is money, and none spends more than its cap",
+  "3.10 no random tree with ceilings of %s is stopped while there is money, or spends more than its cap",
   async (ceilings, ceiling) => {
     const spending = spendingAgent();
     const engine = restate({ ...server, namespace: `money-${randomUUID()}`, log: () => undefined });

@@ -62,7 +62,7 @@ const named = (name: string, run: Agent["run"], model?: Model): Agent => ({
 });
 
 test.for([{ maxCostUsd: 0.2 }, { maxTokens: 20_000 }])(
-  "30 children at once stay below %j",
+  "30 concurrent children stay below %j",
   async (budget) => {
     const meter = new Meter();
     const writer = agent({ name: "writer", model: looking(meter, 200), tools: [look] });
@@ -89,7 +89,7 @@ test.for<[string, unknown]>([
   ["more written than read", { input: 5, output: 1, cacheWrite: 50 }],
   ["absent", null],
   ["text", { input: "5", output: "1" }],
-])("usage that is %s buys nothing", async ([, usage]) => {
+])("a report of %s usage allows no extra calls", async ([, usage]) => {
   const meter = new Meter();
   const model: Model = { ...looking(meter, 100) };
   const lying: Model = {
@@ -115,7 +115,7 @@ test("usage above the ceiling of a call is booked as reported, and nothing begin
   expect(usage.input + usage.output).toBe(meter.tokens);
 });
 
-test("failures that are billed count, each of them", async () => {
+test("every billed failure counts", async () => {
   const meter = new Meter();
   const error = new ModelError({ kind: "server-error", message: "cut", unbilled: false });
   const model = meteredModel({ meter, maxOutputTokens: 50, answer: () => ({ error, output: 50 }) });
@@ -177,7 +177,7 @@ test("a top-up that is sent 20 times under one id counts once", async () => {
   expect(meter.tokens).toBeLessThanOrEqual(7_000);
 });
 
-test("text of many bytes counts as many", async () => {
+test("text with multi-byte characters counts by its bytes", async () => {
   const meter = new Meter();
   const lead = agent({ name: "lead", model: saying(meter) });
   await attempt({ agents: [lead], budget: { maxTokens: 500 }, input: "👩‍👩‍👧‍👦ﷺ\u{E0001}\ud800".repeat(20) });
@@ -186,7 +186,7 @@ test("text of many bytes counts as many", async () => {
   expect(meter.tokens).toBeLessThanOrEqual(500);
 });
 
-test("a run that goes on in fresh executions for ever meets its cap", async () => {
+test("a run that calls continueAs without end is stopped by its cap", async () => {
   const meter = new Meter();
   const model = meteredModel({ meter, answer: () => ({ text: "ok", output: 50 }) });
   const lead = named(

@@ -40,7 +40,7 @@ async function billOf(
   return meter.tokens;
 }
 
-test("an answer of a layer that used nothing says nothing about the prompt", async () => {
+test("an answer of middleware without usage does not measure the prompt", async () => {
   const meter = new Meter();
   let isFirst = true;
   const canned: ChatMiddleware = {
@@ -91,7 +91,7 @@ test("a layer cannot cut the messages in place: the measured prompt is sent", as
   );
 });
 
-test("a message that was measured does not grow", async () => {
+test("middleware cannot lengthen a message that was measured", async () => {
   const meter = new Meter();
   let calls = 0;
   const grow: ChatMiddleware = {
@@ -180,7 +180,7 @@ test("a prompt that a fallback has counted is not measured by that count for the
   expect(meter.tokens).toBeLessThanOrEqual(100_000);
 });
 
-test("nor in a run of its own, whose next prompt the model itself reads", async () => {
+test("a fallback's count does not measure the model's next prompt in a separate run", async () => {
   const meter = new Meter();
   const answers = { meter, maxOutputTokens: 100 };
   const other = meteredModel({
@@ -226,7 +226,7 @@ test("a call in flight neither sends nor counts messages added to it", async () 
   expect(meter.calls.map(({ input }) => input)).toEqual(["hello".length]);
 });
 
-test("own code cannot say how long its prompt is", async () => {
+test("agent code cannot set the size of its prompt", async () => {
   const meter = new Meter();
   const model = meteredModel({ meter, count: () => 5_000, answer: () => ({ text: "ok", output: 50 }) });
   const lead: Agent = {

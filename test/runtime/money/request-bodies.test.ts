@@ -173,7 +173,7 @@ async function attempt(wire: Wire, options: JsonObject, budget: typeof tight) {
   return { bodies, reserved, error };
 }
 
-test("at least 60 combinations are sent, and 20 are refused", () => {
+test("the table has at least 60 combinations that are sent and 20 that are refused", () => {
   expect(sent.length).toBeGreaterThanOrEqual(60);
   expect(refused.length).toBeGreaterThanOrEqual(20);
 });
