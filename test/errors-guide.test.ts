@@ -5,14 +5,14 @@ import { getErrorClasses } from "./kernel/error-classes.ts";
 const guide = readFileSync("docs/guide/errors.md", "utf8");
 
 /** The first cells of the table below a heading. */
-function listed(heading: string): readonly string[] {
+function firstCells(heading: string): readonly string[] {
   const [, rest = ""] = guide.split(`\n## ${heading}\n`);
   const [section = ""] = rest.split("\n## ");
   return [...section.matchAll(/^\| `([\w-]+)`/gm)].map(([, code = ""]) => code).toSorted();
 }
 
 /** The texts that a source file has in quotes, between two marks. */
-function quoted(file: string, from: string, to: string): readonly string[] {
+function quotedTexts(file: string, from: string, to: string): readonly string[] {
   const [, rest = ""] = readFileSync(file, "utf8").split(from);
   const [part = ""] = rest.split(to);
   return [...part.matchAll(/"([\w-]+)"/g)].map(([, text = ""]) => text).toSorted();
@@ -33,19 +33,19 @@ test("the guide lists the code of every error, with cause and remedy", async () 
     const source = readFileSync(`src/kernel/${file}.ts`, "utf8");
     return [...source.matchAll(/readonly code = "([\w-]+)"/g)].map(([, code = ""]) => code);
   });
-  expect(listed("Codes of results and calls")).toEqual(codes.toSorted());
+  expect(firstCells("Codes of results and calls")).toEqual(codes.toSorted());
   const classes = await getErrorClasses();
   expect(codes).toHaveLength(classes.size);
 });
 
 test("the guide lists every kind of a model error", () => {
-  const kinds = quoted("src/kernel/model-error.ts", "type ModelErrorKind =", ";");
-  expect(listed("Model errors")).toEqual(kinds);
+  const kinds = quotedTexts("src/kernel/model-error.ts", "type ModelErrorKind =", ";");
+  expect(firstCells("Model errors")).toEqual(kinds);
 });
 
 test("the guide lists every code that the server alone has", () => {
-  const codes = quoted("src/server/http-error.ts", "type RefusalCode =", ";").filter(
+  const codes = quotedTexts("src/server/http-error.ts", "type RefusalCode =", ";").filter(
     (code) => code !== "no-answer",
   );
-  expect(listed("HTTP")).toEqual([...codes, "internal"].toSorted());
+  expect(firstCells("HTTP")).toEqual([...codes, "internal"].toSorted());
 });

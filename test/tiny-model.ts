@@ -33,7 +33,7 @@ export async function tinyModel(): Promise<TinyModel> {
       if (line.endsWith("\n")) break;
     }
     const { usedInputTokens: input, usedOutputTokens: output } = sequence.tokenMeter.diff(before);
-    const content = meant(line);
+    const content = parseLine(line);
     return {
       content: [content],
       finishReason: { unified: content.type === "text" ? "stop" : "tool-calls", raw: undefined },
@@ -62,7 +62,7 @@ function linesOf(prompt: LanguageModelV4Prompt): string {
     if (role === "system") return [];
     return content.map((part) => {
       if (part.type === "text") return `U: ${part.text}`;
-      if (part.type === "tool-call") return `A: ${said(part.toolName, part.input)}`;
+      if (part.type === "tool-call") return `A: ${formatSpawn(part.toolName, part.input)}`;
       return `R: ${part.type === "tool-result" && part.output.type === "text" ? part.output.value : ""}`;
     });
   });
@@ -70,13 +70,13 @@ function linesOf(prompt: LanguageModelV4Prompt): string {
 }
 
 /** Formats a spawn as the model wrote it. */
-function said(toolName: string, input: unknown): string {
+function formatSpawn(toolName: string, input: unknown): string {
   const { task } = Json.as<{ readonly task: string }>(Json.of(input));
   return JSON.stringify({ tool: "spawn", agent: toolName.replace("ask_", ""), task });
 }
 
 /** Parses a line of the model: a spawn, or the end. */
-function meant(line: string): LanguageModelV4Content {
+function parseLine(line: string): LanguageModelV4Content {
   const { tool, agent, task, text } = Json.as<Readonly<Record<string, string>>>(JSON.parse(line));
   if (tool === "finish") return { type: "text", text: text ?? "" };
   return { type: "tool-call", toolCallId: "hire", toolName: `ask_${agent}`, input: JSON.stringify({ task }) };

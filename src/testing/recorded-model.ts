@@ -37,7 +37,7 @@ export function recordModel(model: Model): RecordingModel {
     calls,
     async generate(request, call) {
       const response = await model.generate(request, call);
-      calls.push({ request: essence(request), response });
+      calls.push({ request: identityOf(request), response });
       return response;
     },
   };
@@ -51,7 +51,7 @@ export function replayModel(recording: readonly RecordedCall[], options: Pick<Mo
     async generate(request) {
       const number = next + 1;
       const recorded = recording[next];
-      const asked = essence(request);
+      const asked = identityOf(request);
       if (!recorded) throw new RecordingDriftError(number, null, asked);
       if (JSON.stringify(recorded.request) !== JSON.stringify(asked)) {
         throw new RecordingDriftError(number, recorded.request, asked);
@@ -63,6 +63,6 @@ export function replayModel(recording: readonly RecordedCall[], options: Pick<Mo
 }
 
 /** The identity of a request: budgets may change the length limit without changing the question. */
-function essence({ messages, tools }: ModelRequest): Json {
+function identityOf({ messages, tools }: ModelRequest): Json {
   return copyJson({ messages, tools });
 }

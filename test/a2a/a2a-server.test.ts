@@ -91,7 +91,7 @@ const asTask = (result: Message | Task): Task => {
 const greeter = () =>
   agent({ name: "greeter", description: "Greets.", model: scriptedModel([say("hello Ada")]) });
 
-const shown = ({ artifacts }: Task) =>
+const artifactValues = ({ artifacts }: Task) =>
   artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value));
 
 test("a message starts a tree, and the tree's result is the artifact of its task", async () => {
@@ -104,10 +104,10 @@ test("a message starts a tree, and the tree's result is the artifact of its task
   const client = await connect(server.url, run.key);
   const task = asTask(await client.sendMessage(request([text("greet Ada")])));
   expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
-  expect(shown(task)).toEqual(["hello Ada"]);
+  expect(artifactValues(task)).toEqual(["hello Ada"]);
   expect((await server.runtime.run(task.id, { tenant: "acme" }).result()).output).toBe("hello Ada");
   const chosen = await client.sendMessage(request([text("Bern")], { metadata: { skill: "counter" } }));
-  expect(shown(asTask(chosen))).toEqual([{ people: 134_000 }]);
+  expect(artifactValues(asTask(chosen))).toEqual([{ people: 134_000 }]);
   await expect(
     client.sendMessage(request([text("Bern")], { metadata: { skill: "unknown" } })),
   ).rejects.toThrow("metadata.skill must be one of greeter, counter");
@@ -187,7 +187,7 @@ test("a question makes the task input-required, and a message of a key that may 
   await expect(client.sendMessage(request([text("yes")], reply))).rejects.toThrow("requires a data part");
   const done = await client.sendMessage(request([data({ decision: "approved" })], reply));
   expect(asTask(done).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
-  expect(shown(asTask(done))).toEqual(["sold"]);
+  expect(artifactValues(asTask(done))).toEqual(["sold"]);
   await expect(client.sendMessage(request([text("more")], reply))).rejects.toThrow("has no open question");
 });
 

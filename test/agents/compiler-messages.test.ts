@@ -79,7 +79,7 @@ beforeAll(async () => {
   const compilerOptions = { rewriteRelativeImportExtensions: false, types: [], rootDir: resolve(".") };
   const config = { extends: resolve("tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  messages = byFile(await compile(folder));
+  messages = messagesByFile(await compile(folder));
 }, 300_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,7 +106,7 @@ function compile(project: string): Promise<string> {
 }
 
 /** Splits the compiler's output: a line with a place begins a message, indented lines go on. */
-function byFile(output: string): Map<string, string> {
+function messagesByFile(output: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const part of output.split(/\n(?=\S)/)) {
     const [, file = "", text = ""] = /([^/(]+)\(\d+,\d+\): ([\s\S]*)/.exec(part) ?? [];

@@ -115,15 +115,18 @@ test.each(kindsOfTool)(
   },
 );
 
-const saying = (kind: "warn" | "block" | "halt"): Guardrail => ({ name: kind, beforeCall: () => stop(kind) });
+const guardrailOf = (kind: "warn" | "block" | "halt"): Guardrail => ({
+  name: kind,
+  beforeCall: () => stop(kind),
+});
 
 test("7.7 the strictest decision wins in any order, and all decisions are in the stream", async () => {
-  const { result, trips } = await desk([saying("warn"), saying("halt"), saying("block")]);
+  const { result, trips } = await desk([guardrailOf("warn"), guardrailOf("halt"), guardrailOf("block")]);
   expect(result.stopReason).toBe("guardrail");
   expect(trips.map(([name]) => name)).toEqual(["warn", "halt"]);
   const blocked = await desk([
-    saying("block"),
-    saying("warn"),
+    guardrailOf("block"),
+    guardrailOf("warn"),
     { name: "a", beforeCall: () => ({ kind: "allow" }) },
   ]);
   expect(blocked.shown).toContain("not called");

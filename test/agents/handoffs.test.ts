@@ -13,13 +13,13 @@ import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
-const shown = ({ messages }: { readonly messages: readonly ChatMessage[] } = { messages: [] }) =>
+const formatMessages = ({ messages }: { readonly messages: readonly ChatMessage[] } = { messages: [] }) =>
   messages.map((message) => `${message.role}: ${ChatMessage.text(message)}`);
 
-const over = (to: string, message = "an invoice") => call(`handoff_to_${to}`, { message });
+const handOffTo = (to: string, message = "an invoice") => call(`handoff_to_${to}`, { message });
 
 test("the agent that takes over sees the conversation, answers, and begins the next turn", async () => {
-  const passes = scriptedModel([over("billing")]);
+  const passes = scriptedModel([handOffTo("billing")]);
   const paid = scriptedModel([say("Paid."), say("Still paid.")]);
   const billing = agent({
     name: "billing",
@@ -35,7 +35,7 @@ test("the agent that takes over sees the conversation, answers, and begins the n
   expect(passes.requests[0]?.tools).toMatchObject([
     { name: "handoff_to_billing", description: "Hands the conversation over to billing: Bills" },
   ]);
-  expect(shown(paid.requests[0])).toEqual([
+  expect(formatMessages(paid.requests[0])).toEqual([
     "system: You are billing.",
     "user: My invoice?",
     "user: desk hands the conversation over to you: an invoice",
@@ -45,7 +45,7 @@ test("the agent that takes over sees the conversation, answers, and begins the n
   await talk.waitForIdle();
   expect(await talk.invoke("Sure?")).toMatchObject({ output: "Still paid." });
   expect(passes.requests).toHaveLength(1);
-  expect(shown(paid.requests[1])).toEqual([
+  expect(formatMessages(paid.requests[1])).toEqual([
     "system: You are billing.",
     "user: My invoice?",
     "assistant: Paid.",
@@ -57,13 +57,17 @@ test("the agent that takes over sees the conversation, answers, and begins the n
 });
 
 test("after a chain of handoffs back to the first agent, that agent has the conversation again", async () => {
-  const front = scriptedModel([over("billing"), say("Back at the desk."), say("Still here.")]);
+  const front = scriptedModel([handOffTo("billing"), say("Back at the desk."), say("Still here.")]);
   const refunds = agent({
     name: "refunds",
-    model: scriptedModel([over("desk", "done")]),
+    model: scriptedModel([handOffTo("desk", "done")]),
     handoffs: [handoff("desk")],
   });
-  const billing = agent({ name: "billing", model: scriptedModel([over("refunds")]), handoffs: [refunds] });
+  const billing = agent({
+    name: "billing",
+    model: scriptedModel([handOffTo("refunds")]),
+    handoffs: [refunds],
+  });
   const desk = agent({ name: "desk", model: front, handoffs: [billing] });
   await using t = testRuntime({ agents: [desk], store: memoryStore() });
   const talk = await t.runtime.sessions.create(desk);
@@ -107,7 +111,7 @@ test("the filter selects the next agent's messages, and the terms type the model
   });
   await using t = testRuntime({ agents: [desk] });
   expect(await t.run(desk, "Pay.")).toMatchObject({ output: "Paid." });
-  expect(shown(paid.requests[0])).toEqual([
+  expect(formatMessages(paid.requests[0])).toEqual([
     "user: Pay.",
     'user: desk hands the conversation over to you: {"invoice":7}',
   ]);
@@ -119,13 +123,17 @@ test("the filter selects the next agent's messages, and the terms type the model
 test("endless handoffs are stopped, and the run lands with the best answer", async () => {
   const ping = agent({
     name: "ping",
-    model: scriptedModel([over("pong", "to pong")]),
+    model: scriptedModel([handOffTo("pong", "to pong")]),
     handoffs: [handoff("pong")],
   });
-  const pong = agent({ name: "pong", model: scriptedModel([over("ping", "to ping")]), handoffs: [ping] });
+  const pong = agent({
+    name: "pong",
+    model: scriptedModel([handOffTo("ping", "to ping")]),
+    handoffs: [ping],
+  });
   const few = agent({
     name: "few",
-    model: scriptedModel([over("ping")]),
+    model: scriptedModel([handOffTo("ping")]),
     handoffs: [ping, pong],
     maxHandoffs: 2,
   });
@@ -161,7 +169,7 @@ test("an answer or input that looks like a handoff does not hand over", async ()
     output: z.record(z.string(), z.unknown()),
   });
   const echo = scriptedModel([say("heard")]);
-  const desk = agent({ name: "desk", model: scriptedModel([over("liar")]), handoffs: [liar] });
+  const desk = agent({ name: "desk", model: scriptedModel([handOffTo("liar")]), handoffs: [liar] });
   const plain = agent({ name: "plain", model: echo, handoffs: [vault] });
   await using t = testRuntime({ agents: [desk, plain, vault] });
   const { status, error } = await t.run(desk, "Go.");
@@ -191,7 +199,7 @@ test("the next agent's guardrails check the user's message, and the first agent'
   const expert = agent({ name: "expert", model: scriptedModel([say("a secret")]), guardrails: [noBombs] });
   const desk = agent({
     name: "desk",
-    model: scriptedModel([over("expert", "help"), say("I cannot say.")]),
+    model: scriptedModel([handOffTo("expert", "help"), say("I cannot say.")]),
     handoffs: [expert],
     guardrails: [noSecrets],
   });
@@ -204,7 +212,7 @@ test("the next agent's guardrails check the user's message, and the first agent'
   const open = agent({ name: "open", model: scriptedModel([say("a secret")]) });
   const front = agent({
     name: "front",
-    model: scriptedModel([over("open"), say("I cannot say.")]),
+    model: scriptedModel([handOffTo("open"), say("I cannot say.")]),
     handoffs: [open],
     guardrails: [noSecrets],
   });
@@ -217,7 +225,7 @@ test("the first of two concurrent handoffs is made, and the rules for tools hold
   if (!left || !right) throw new TypeError("two agents are needed");
   const both = call("handoff_to_left", { message: "l" }, ["handoff_to_right", { message: "r" }]);
   const desk = agent({ name: "desk", model: scriptedModel([both]), handoffs: [left, right] });
-  const model = scriptedModel([over("left"), say("alone then")]);
+  const model = scriptedModel([handOffTo("left"), say("alone then")]);
   const barred = agent({ name: "barred", model, handoffs: [left] });
   await using t = testRuntime({ agents: [desk, barred] });
   expect(await t.run(desk, "Go.")).toMatchObject({ output: "left", costMicros: 30 });
@@ -241,11 +249,11 @@ test("labels of the conversation go to the next agent, and a typed answer stays 
   const adder = agent({ name: "adder", model, output: z.object({ total: z.number() }) });
   const watcher = agent({
     name: "watcher",
-    model: scriptedModel([call("spy", {}), over("adder")]),
+    model: scriptedModel([call("spy", {}), handOffTo("adder")]),
     tools: [spy],
     handoffs: [adder],
   });
-  const desk = agent({ name: "desk", model: scriptedModel([over("watcher")]), handoffs: [watcher] });
+  const desk = agent({ name: "desk", model: scriptedModel([handOffTo("watcher")]), handoffs: [watcher] });
   await using t = testRuntime({ agents: [desk] });
   const result = await t.run(desk, "Add.", { labels: { untrusted: true } });
   expect(result).toMatchObject({ status: "completed", output: { total: 3 }, labels: { untrusted: true } });

@@ -12,7 +12,7 @@ import { type EventType, type ReeveEvent } from "#kernel";
 import { call, fail, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { until } from "./passing-time.ts";
+import { waitUntil } from "./passing-time.ts";
 
 const price = { input: 1_000_000, output: 1_000_000 };
 const passing = new ModelError({ kind: "overloaded", message: "later", unbilled: true });
@@ -96,7 +96,7 @@ test.each([true, false])(
     await using t = testRuntime({ agents: [one], replay });
     const run = await t.start(one, "go");
     expect((await run.result()).output).toBe("done");
-    await until(() => seen.some(({ type }) => type === "run.end"));
+    await waitUntil(() => seen.some(({ type }) => type === "run.end"));
     expect(counts(seen)).toEqual(once);
     expect(counts(await t.events(run))).toEqual(once);
   },
@@ -108,7 +108,7 @@ test("7.2 payloads carry agent, time and attempt, and the same keys as the strea
   await using t = testRuntime({ agents: [one] });
   const run = await t.start(one, "go");
   const result = await run.result();
-  await until(() => seen.some(({ type }) => type === "run.end"));
+  await waitUntil(() => seen.some(({ type }) => type === "run.end"));
   const base = { eventId: expect.any(String), treeId: run.treeId, runId: run.runId, agent: "worker" };
   for (const event of seen) expect(event).toMatchObject({ ...base, at: expect.any(Number) });
   const streamed = await t.events(run);
@@ -142,7 +142,7 @@ test("7.3 a hook that throws, rejects or writes to its payload changes nothing b
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
   expect(await t.run(one, "go")).toMatchObject({ status: "completed", output: "done", costMicros: 30 });
-  await until(() => seen.some(({ type }) => type === "run.end"));
+  await waitUntil(() => seen.some(({ type }) => type === "run.end"));
   expect(counts(seen)).toEqual(once);
   expect(seen.find(({ type }) => type === "model.start")).toMatchObject({ model: "scripted" });
   expect(hooks.errors.filter(({ type }) => type === "model.start")).toHaveLength(9);
@@ -160,7 +160,7 @@ test("7.3 a hook that hangs blocks nothing, and is reported after its timeout", 
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
   expect((await t.run(one, "go")).status).toBe("completed");
-  await until(() => seen.some(({ type }) => type === "run.end"));
+  await waitUntil(() => seen.some(({ type }) => type === "run.end"));
   expect(hooks.errors).toEqual([]);
   await clock.advance(50);
   expect(hooks.errors).toMatchObject([
@@ -208,7 +208,7 @@ test("7.3 a hook gets the events of its own agent only", async () => {
   const lead = agent({ name: "lead", model, team: [writer], hooks: first.hooks });
   await using t = testRuntime({ agents: [lead, writer] });
   await t.run(lead, "go");
-  await until(() => [first, second].every(({ seen }) => seen.some(({ type }) => type === "run.end")));
+  await waitUntil(() => [first, second].every(({ seen }) => seen.some(({ type }) => type === "run.end")));
   expect(new Set(first.seen.map(({ agent: who }) => who))).toEqual(new Set(["lead"]));
   expect(new Set(second.seen.map(({ agent: who }) => who))).toEqual(new Set(["writer"]));
   expect(counts(second.seen)).toEqual(once);
@@ -222,7 +222,7 @@ test("CostTracker adds up the usage of calls, by run and in total", async () => 
   const one = worker(hooks);
   await using t = testRuntime({ agents: [one] });
   const { runId, costMicros, usage } = await t.run(one, "go");
-  await until(() => seen.some(({ type }) => type === "run.end"));
+  await waitUntil(() => seen.some(({ type }) => type === "run.end"));
   expect(costs.costMicros).toBe(costMicros);
   expect(costs.usage).toMatchObject({ input: usage.input, output: usage.output });
   expect(costs.run(runId)).toMatchObject({ costMicros: 30, usage: { input: 20, output: 10 } });
@@ -240,7 +240,7 @@ test("RunLogger keeps the latest events, up to its limit", async () => {
   await using t = testRuntime({ agents: [one] });
   const run = await t.start(one, "go");
   await run.result();
-  await until(() => few.events.at(-1)?.type === "run.end");
+  await waitUntil(() => few.events.at(-1)?.type === "run.end");
   const stream = (await t.events(run)).map(({ type }) => type);
   expect(all.events.map(({ type }) => type).toSorted()).toEqual(stream.toSorted());
   expect(few.events).toEqual(all.events.slice(-3));

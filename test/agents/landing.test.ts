@@ -15,7 +15,7 @@ const look = tool({
 });
 
 /** A model that goes on looking while it may, uses a lot, and sums up when it has no tools. */
-function busy(words: string, used = 600): Model & { readonly requests: ModelRequest[] } {
+function busyModel(words: string, used = 600): Model & { readonly requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
   return {
     id: "busy",
@@ -52,7 +52,7 @@ const budgets: readonly (readonly [string, ExecutionBudget])[] = [
 test.each(budgets)(
   "3.8 when %s is used up, the run makes one final call without tools from its slice, and lands",
   async (dimension, budget) => {
-    const model = busy("thinking");
+    const model = busyModel("thinking");
     const worker = agent({ name: "worker", model, tools: [look], budget });
     await using t = testRuntime({ agents: [worker] });
     const run = await t.start(worker, "What is known?");
@@ -76,7 +76,7 @@ test.each(budgets)(
 );
 
 test("3.8 a run that owns no cap has no slice: it lands with its last text, without a call", async () => {
-  const model = busy("last words");
+  const model = busyModel("last words");
   const writer = agent({ name: "writer", model, tools: [look] });
   const lead = agent({
     name: "lead",
@@ -95,7 +95,7 @@ test("3.8 a run that owns no cap has no slice: it lands with its last text, with
 });
 
 test("3.8 if the smallest landing call does not fit, the last text is the answer; a run without text fails", async () => {
-  const model = busy("last words", 1_000);
+  const model = busyModel("last words", 1_000);
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTokens: 1_300 } });
   const poor = agent({ name: "poor", model, tools: [look], budget: { maxTokens: 20 } });
   await using t = testRuntime({ agents: [worker, poor] });
@@ -106,7 +106,7 @@ test("3.8 if the smallest landing call does not fit, the last text is the answer
 });
 
 test("3.8 maxTurns: 1 keeps its tools and never lands", async () => {
-  const model = busy("hm");
+  const model = busyModel("hm");
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTurns: 1 } });
   const talker = agent({
     name: "talker",

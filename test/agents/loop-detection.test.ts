@@ -86,7 +86,7 @@ test("7.9 each run has its own counts", () => {
 });
 
 /** Runs an agent whose model repeats this forever. Returns the number of calls before it was stopped. */
-async function stopped(
+async function countCallsUntilStop(
   script: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
   fails: boolean,
   more: Partial<AgentOptions> = {},
@@ -119,7 +119,10 @@ async function stopped(
 const halted = { status: "failed", stopReason: "guardrail", error: { code: "guardrail" } };
 
 test("7.9 an agent that repeats a failing call is warned, blocked and stopped", async () => {
-  const { result, executed, cycles, events, model } = await stopped([call("act", { n: 1 })], true);
+  const { result, executed, cycles, events, model } = await countCallsUntilStop(
+    [call("act", { n: 1 })],
+    true,
+  );
   expect(result).toMatchObject(halted);
   expect(executed).toBe(5);
   expect(cycles).toBe(9);
@@ -137,7 +140,7 @@ test("7.9 an agent that repeats a failing call is warned, blocked and stopped", 
 });
 
 test("7.9 an agent that reads the same thing over and over is blocked and stopped", async () => {
-  const { result, executed, cycles } = await stopped([call("act", { n: 1 })], false);
+  const { result, executed, cycles } = await countCallsUntilStop([call("act", { n: 1 })], false);
   expect(result).toMatchObject(halted);
   expect(executed).toBe(5);
   expect(cycles).toBeLessThanOrEqual(14);
@@ -145,21 +148,24 @@ test("7.9 an agent that reads the same thing over and over is blocked and stoppe
 
 test("7.9 a repeated result is recognised even if the marks around it change", async () => {
   const guardrails = [untrustedContent()];
-  const { result, executed } = await stopped([call("act", { n: 1 })], false, { guardrails });
+  const { result, executed } = await countCallsUntilStop([call("act", { n: 1 })], false, { guardrails });
   expect(result).toMatchObject(halted);
   expect(executed).toBe(5);
 });
 
 test("7.9 an agent that goes back and forth between two calls is stopped after six rounds", async () => {
   const pingPong = times(20, (n) => call("act", { n: n % 2 === 0 ? -1 : -2 }));
-  const { result, executed } = await stopped([call("act", { n: -2 }), ...pingPong], false);
+  const { result, executed } = await countCallsUntilStop([call("act", { n: -2 }), ...pingPong], false);
   expect(result).toMatchObject(halted);
   expect(executed).toBe(12);
 });
 
 test("7.9 an agent that makes progress is neither warned nor blocked", async () => {
   const steps = times(30, (n) => call("act", { n }));
-  const { result, executed } = await stopped([call("act", { n: 100 }), ...steps, say("done")], false);
+  const { result, executed } = await countCallsUntilStop(
+    [call("act", { n: 100 }), ...steps, say("done")],
+    false,
+  );
   expect(result).toMatchObject({ status: "completed", output: "done" });
   expect(executed).toBe(31);
 });

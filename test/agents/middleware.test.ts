@@ -40,7 +40,7 @@ const answer = (text: string): ModelResponse => ({
 const result = (text: string) => ({ content: [ContentBlock.text(text)], isError: false });
 
 /** Returns the tools in the model's last prompt. */
-function shown({ requests }: ReturnType<typeof scriptedModel>): readonly unknown[] {
+function lastPromptTools({ requests }: ReturnType<typeof scriptedModel>): readonly unknown[] {
   const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
   return blocks.map((block) =>
     block.type === "tool-result" ? [block.isError, JSON.stringify(block.content)] : [],
@@ -78,7 +78,7 @@ test("7.1 the first registered layer is outermost, at all three levels", async (
   expect(order).toEqual(["a1 in", "a2 in", "a2 out", "a1 out"]);
 });
 
-const twice = (repeats: boolean) => ({
+const layerCallingNextTwice = (repeats: boolean) => ({
   repeats,
   async process(_: { result: unknown }, next: () => Promise<void>): Promise<void> {
     await next();
@@ -90,7 +90,7 @@ const twice = (repeats: boolean) => ({
 async function callsOf(repeats: boolean): Promise<number> {
   let calls = 0;
   const context: { result: unknown } = { result: undefined };
-  await throughLayers([twice(repeats)], context, async () => {
+  await throughLayers([layerCallingNextTwice(repeats)], context, async () => {
     context.result = ++calls;
   });
   return calls;
@@ -145,7 +145,7 @@ test("7.1 a result of agent middleware without next is the answer, and the agent
   await using t = testRuntime({ agents: [worker, lead] });
   expect(await t.run(worker, "a")).toMatchObject({ status: "completed", output: "cached a", costMicros: 0 });
   await t.run(lead, "go");
-  expect(shown(asks)[0]).toEqual([false, expect.stringContaining("cached b")]);
+  expect(lastPromptTools(asks)[0]).toEqual([false, expect.stringContaining("cached b")]);
   expect(model.requests).toHaveLength(0);
 });
 
@@ -176,7 +176,7 @@ test("7.1 a result of function middleware without next is the tool's result, and
   await using t = testRuntime({ agents: [worker] });
   expect((await t.run(worker, "go")).output).toBe("done");
   expect(seen).toEqual([]);
-  expect(shown(model)[0]).toEqual([false, expect.stringContaining("cached")]);
+  expect(lastPromptTools(model)[0]).toEqual([false, expect.stringContaining("cached")]);
 });
 
 test("7.1 middleware that ends without a result is an error at every level", async () => {
@@ -194,7 +194,7 @@ test("7.1 middleware that ends without a result is an error at every level", asy
   expect(await ended({ agent: [forgets] })).toMatchObject(failed);
   expect(await ended({ chat: [forgets] })).toMatchObject(failed);
   expect(await ended({ function: [forgets] })).toMatchObject({ status: "completed" });
-  expect(shown(model)[0]).toEqual([
+  expect(lastPromptTools(model)[0]).toEqual([
     true,
     expect.stringContaining("returned without calling next() or setting context.result"),
   ]);
@@ -255,5 +255,5 @@ test("7.1 a termination at function level is an error result that the model sees
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "go")).toMatchObject({ status: "completed", output: "done" });
   expect(seen).toEqual([]);
-  expect(shown(model)[0]).toEqual([true, expect.stringContaining("not today")]);
+  expect(lastPromptTools(model)[0]).toEqual([true, expect.stringContaining("not today")]);
 });

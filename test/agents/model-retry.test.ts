@@ -14,7 +14,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDouble } from "../testing/real-providers.ts";
 import { eventsOf as of } from "./events-of.ts";
-import { passing, until } from "./passing-time.ts";
+import { passTimeUntil, waitUntil } from "./passing-time.ts";
 
 const wires = ["chat", "anthropic"] as const;
 type WireName = (typeof wires)[number];
@@ -123,7 +123,7 @@ test.each(wires)("8.3 %s: a call without an answer times out and is retried", as
   const run = await t.start(worker, "go");
   await double.inFlight.reaches(1);
   await clock.advance(600_000);
-  expect(await passing(clock, run.result())).toMatchObject({ status: "completed", output: "Here." });
+  expect(await passTimeUntil(clock, run.result())).toMatchObject({ status: "completed", output: "Here." });
   expect(of(await t.events(run), "retry.start")).toMatchObject([
     { error: { code: "model", kind: "timeout" } },
   ]);
@@ -137,7 +137,7 @@ test("8.3 the delay before retry n is base * 2^(n-1), 20 % more or less", async 
     const worker = agent({ name: "worker", model: model("chat", double) });
     await using t = testRuntime({ agents: [worker], clock });
     const run = await t.start(worker, "go");
-    await passing(clock, run.result());
+    await passTimeUntil(clock, run.result());
     const delays = of(await t.events(run), "retry.start").map(({ delayMs }) => delayMs);
     expect(delays).toHaveLength(3);
     factors.push(...delays.map((delay, index) => delay / (2_000 * 2 ** index)));
@@ -162,12 +162,12 @@ test.each([
     const worker = agent({ name: "worker", model: model("anthropic", double), retry });
     await using t = testRuntime({ agents: [worker], clock });
     const run = await t.start(worker, "go");
-    const running = until(() => double.bill.entries.length === 1);
+    const running = waitUntil(() => double.bill.entries.length === 1);
     await running;
     await untilStatus(run, "waiting");
     await clock.advance(waited - 1);
     expect(double.bill.entries).toHaveLength(1);
-    expect(await passing(clock, run.result())).toMatchObject({ status: "completed", output: "Here." });
+    expect(await passTimeUntil(clock, run.result())).toMatchObject({ status: "completed", output: "Here." });
     const events = await t.events(run);
     expect(of(events, "retry.start")).toMatchObject([{ retry: 1, delayMs: waited }]);
     expect(of(events, "retry.end")).toMatchObject([{ retry: 1, success: true }]);
@@ -182,7 +182,7 @@ test("8.3 there are three retries in all, numbered in order, whether they wait d
   const worker = agent({ name: "worker", model: model("chat", double), retry });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
-  expect(await passing(clock, run.result())).toMatchObject({
+  expect(await passTimeUntil(clock, run.result())).toMatchObject({
     status: "failed",
     error: { kind: "rate-limit" },
   });
@@ -213,7 +213,7 @@ test.each(wires)(
     const listening = (async () => {
       for await (const { text } of run.deltas()) heard += text;
     })();
-    await until(() => double.bill.entries.length === 1);
+    await waitUntil(() => double.bill.entries.length === 1);
     gate.resolve();
     const result = await run.result();
     await listening;
@@ -254,7 +254,7 @@ test("8.3 an abort ends the wait for a retry", async () => {
   const worker = agent({ name: "worker", model: model("chat", double) });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
-  await until(() => double.bill.entries.length === 1 && double.inFlight.requests === 0);
+  await waitUntil(() => double.bill.entries.length === 1 && double.inFlight.requests === 0);
   await run.cancel("user");
   expect(await run.result()).toMatchObject({ status: "cancelled" });
   expect(double.bill.entries).toHaveLength(1);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { eventsOf } from "./events-of.ts";
 
 /** A model with up to 5,700 output tokens at 15 dollars per million: each call reserves about 0.09 dollars. */
-function dearModel(id: string, answer: (call: number) => Omit<ModelResponse, "finishReason">): Model {
+function expensiveModel(id: string, answer: (call: number) => Omit<ModelResponse, "finishReason">): Model {
   let calls = 0;
   return {
     id,
@@ -14,7 +14,7 @@ function dearModel(id: string, answer: (call: number) => Omit<ModelResponse, "fi
   };
 }
 
-const said = (text: string, usage: Usage) => ({ message: ChatMessage.assistant(text), usage });
+const answerOf = (text: string, usage: Usage) => ({ message: ChatMessage.assistant(text), usage });
 
 test.each([0.3, 0.2, 0.1])(
   "five concurrent children whose work costs 0.077 dollars all complete under a cap of %d dollars",
@@ -27,15 +27,15 @@ test.each([0.3, 0.2, 0.1])(
     }));
     const researcher = agent({
       name: "researcher",
-      model: dearModel("small", () => said("a finding", { input: 300, output: 780 })),
+      model: expensiveModel("small", () => answerOf("a finding", { input: 300, output: 780 })),
     });
     const lead = agent({
       name: "lead",
       team: [researcher],
-      model: dearModel("large", (call) =>
+      model: expensiveModel("large", (call) =>
         call === 0
           ? { message: { role: "assistant", content: children }, usage: { input: 500, output: 200 } }
-          : said("the report", { input: 1_500, output: 300 }),
+          : answerOf("the report", { input: 1_500, output: 300 }),
       ),
     });
     await using runtime = testRuntime({ agents: [lead, researcher] });

@@ -8,7 +8,7 @@ import { eventsOf } from "./events-of.ts";
 const input = z.object({ n: z.number().default(1) });
 
 /** Lets an agent call an effect tool and a run tool of this risk. Returns which ran and the model's prompt. */
-async function tried(
+async function tryTools(
   risk: Risk,
   permissions?: Permissions | "allow-all",
   options: Omit<TestRuntimeOptions, "agents"> = {},
@@ -40,7 +40,7 @@ async function tried(
   return { ran: ran.toSorted(), shown, events: await t.events(run) };
 }
 
-const refused = (name: string) => [
+const refusalOf = (name: string) => [
   true,
   expect.stringMatching(
     new RegExp(
@@ -49,10 +49,10 @@ const refused = (name: string) => [
   ),
 ];
 const both = ["act 1", "plan 1"];
-const neither = [refused("act"), refused("plan")];
+const neither = [refusalOf("act"), refusalOf("plan")];
 
 test("7.5 a safe tool runs", async () => {
-  const { ran, shown } = await tried("safe");
+  const { ran, shown } = await tryTools("safe");
   expect(ran).toEqual(both);
   expect(shown.map(([isError]) => isError)).toEqual([false, false]);
 });
@@ -60,7 +60,7 @@ test("7.5 a safe tool runs", async () => {
 test.each(["high", "critical"] as const)(
   "7.5 a tool of risk %s is refused: the denial names the tool and the line that would allow it",
   async (risk) => {
-    const { ran, shown, events } = await tried(risk);
+    const { ran, shown, events } = await tryTools(risk);
     expect(ran).toEqual([]);
     expect(shown).toEqual(neither);
     expect(shown[0]?.[1]).toContain(risk);
@@ -70,13 +70,13 @@ test.each(["high", "critical"] as const)(
 );
 
 test('7.5 "allow-all" is explicit, for an agent or for a runtime', async () => {
-  expect((await tried("critical", "allow-all")).ran).toEqual(both);
-  expect((await tried("critical", undefined, { permissions: "allow-all" })).ran).toEqual(both);
+  expect((await tryTools("critical", "allow-all")).ran).toEqual(both);
+  expect((await tryTools("critical", undefined, { permissions: "allow-all" })).ran).toEqual(both);
 });
 
 test("7.5 an agent's own policy goes before the runtime's", async () => {
   const never: Permissions = { decide: () => "deny" };
-  const { ran, shown } = await tried("safe", never, { permissions: "allow-all" });
+  const { ran, shown } = await tryTools("safe", never, { permissions: "allow-all" });
   expect(ran).toEqual([]);
   expect(shown).toEqual(neither);
 });
@@ -89,9 +89,9 @@ test("7.5 a policy gets the arguments that will be executed, and the user", asyn
       return request.tool === "act" ? "allow" : "deny";
     },
   };
-  const { ran, shown } = await tried("critical", policy);
+  const { ran, shown } = await tryTools("critical", policy);
   expect(ran).toEqual(["act 1"]);
-  expect(shown[1]).toEqual(refused("plan"));
+  expect(shown[1]).toEqual(refusalOf("plan"));
   const common = { risk: "critical", input: { n: 1 }, agentId: "worker", tenantId: "acme" };
   expect(asked).toMatchObject([
     { tool: "act", ...common },
@@ -115,7 +115,7 @@ const unclear: readonly (readonly [string, Permissions["decide"]])[] = [
 ];
 
 test.each(unclear)("7.5 a policy that %s denies, even safe tools", async (_, decide) => {
-  const { ran, shown } = await tried("safe", { decide });
+  const { ran, shown } = await tryTools("safe", { decide });
   expect(ran).toEqual([]);
   expect(shown).toEqual(neither);
 });

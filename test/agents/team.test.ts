@@ -4,10 +4,10 @@ import { call, fail, manualModel, say, scriptedModel, testRuntime, type Scripted
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { eventsOf } from "./events-of.ts";
-import { until } from "./passing-time.ts";
+import { waitUntil } from "./passing-time.ts";
 
 /** Returns the team in the model's last prompt. */
-function shown({ requests }: ScriptedModel): readonly (readonly [boolean, string])[] {
+function teamInPrompt({ requests }: ScriptedModel): readonly (readonly [boolean, string])[] {
   const blocks = requests.at(-1)?.messages.at(-1)?.content ?? [];
   return blocks
     .filter((block): block is ToolResultBlock => block.type === "tool-result")
@@ -27,12 +27,12 @@ test("several calls of ask_<name> in one cycle spawn in parallel", async () => {
   const lead = agent({ name: "lead", model, team: [researcher] });
   await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go");
-  await until(() => held.calls.length === 2);
+  await waitUntil(() => held.calls.length === 2);
   held.calls[1]?.answer("two");
   held.calls[0]?.answer("one");
   expect((await run.result()).output).toBe("done");
   expect(model.requests[0]?.tools).toMatchObject([{ name: "ask_researcher", description: "Digs" }]);
-  expect(new Set(shown(model).map(([, said]) => said))).toEqual(new Set(["one", "two"]));
+  expect(new Set(teamInPrompt(model).map(([, said]) => said))).toEqual(new Set(["one", "two"]));
   const events = await t.events(run);
   expect(eventsOf(events, "handoff.made")).toHaveLength(2);
   expect(eventsOf(events, "tool.start")).toHaveLength(2);
@@ -46,7 +46,7 @@ test("a member that fails is an error result that the model sees, with the reaso
   const lead = agent({ name: "lead", model, team: [researcher] });
   await using t = testRuntime({ agents: [lead, researcher] });
   expect(await t.run(lead, "go")).toMatchObject({ status: "completed", output: "alone then" });
-  expect(shown(model)).toEqual([[true, "researcher did not answer: failed (no money)"]]);
+  expect(teamInPrompt(model)).toEqual([[true, "researcher did not answer: failed (no money)"]]);
 });
 
 test("7.9 a member stopped by a guardrail is an error result, never an empty answer", async () => {
@@ -58,7 +58,7 @@ test("7.9 a member stopped by a guardrail is an error result, never an empty ans
   const lead = agent({ name: "lead", model, team: [researcher] });
   await using t = testRuntime({ agents: [lead, researcher] });
   await t.run(lead, "go");
-  expect(shown(model)).toEqual([[true, expect.stringContaining("researcher did not answer: failed")]]);
+  expect(teamInPrompt(model)).toEqual([[true, expect.stringContaining("researcher did not answer: failed")]]);
 });
 
 test("a member that returns its answer without replying has answered", async () => {
@@ -70,7 +70,7 @@ test("a member that returns its answer without replying has answered", async () 
   const lead = agent({ name: "lead", model, team: [writer] });
   await using t = testRuntime({ agents: [lead, writer] });
   await t.run(lead, "go");
-  expect(shown(model)).toEqual([[false, "filed by writer"]]);
+  expect(teamInPrompt(model)).toEqual([[false, "filed by writer"]]);
 });
 
 test("2.3 without a free slot the call of a member is an error result, unless it may wait", async () => {
@@ -80,7 +80,7 @@ test("2.3 without a free slot the call of a member is an error result, unless it
   await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go", { spawn: { maxAgents: 1 } });
   expect(await run.result()).toMatchObject({ status: "completed", output: "alone then" });
-  expect(shown(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
+  expect(teamInPrompt(model)).toEqual([[true, expect.stringContaining("agents budget exhausted")]]);
 });
 
 test("6.7 a cancelled parent cancels its members", async () => {
@@ -93,7 +93,7 @@ test("6.7 a cancelled parent cancels its members", async () => {
   const lead = agent({ name: "lead", model, team: [researcher] });
   await using t = testRuntime({ agents: [lead, researcher] });
   const run = await t.start(lead, "go");
-  await until(() => held.calls.length === 2);
+  await waitUntil(() => held.calls.length === 2);
   expect((await run.cancel("user")).runs).toHaveLength(3);
   expect(await run.result()).toMatchObject({ status: "cancelled" });
   const ends = eventsOf(await t.events(run), "run.end");
@@ -119,13 +119,13 @@ test("an AI SDK tool has high risk, and is refused unless the permissions allow 
   await using t = testRuntime({ agents: [careful] });
   await t.run(careful, "go");
   expect(ran).toEqual([]);
-  expect(shown(model)).toEqual([[true, expect.stringContaining("fetch refused")]]);
+  expect(teamInPrompt(model)).toEqual([[true, expect.stringContaining("fetch refused")]]);
   const second = scriptedModel([call("fetch", { url: "x" }), say("done")]);
   const bold = agent({ ...careful, name: "bold", model: second, permissions: "allow-all" });
   await using free = testRuntime({ agents: [bold] });
   await free.run(bold, "go");
   expect(ran).toEqual(["x"]);
-  expect(shown(second)).toEqual([[false, '{"page":"x"}']]);
+  expect(teamInPrompt(second)).toEqual([[false, '{"page":"x"}']]);
 });
 
 test("a tool name that some provider does not accept is refused", () => {

@@ -18,7 +18,7 @@ const bill = tool({ ...common, name: "bill", run: () => ToolResult.terminate({ b
 const look = tool({ ...common, name: "look", execute: () => "nothing" });
 
 /** The roles and texts of the last prompt that a model was shown. */
-const shown = ({ requests }: ScriptedModel): readonly string[] =>
+const lastPrompt = ({ requests }: ScriptedModel): readonly string[] =>
   (requests.at(-1)?.messages ?? []).map((message) => `${message.role}: ${ChatMessage.text(message)}`);
 
 async function take(
@@ -95,7 +95,7 @@ test("7.7 output guardrails check the answer of a tool, and the model may answer
     guardrails: [guardrail],
   });
   expect(result.output).toBe("placed");
-  expect(shown(model)).toEqual([
+  expect(lastPrompt(model)).toEqual([
     "user: go",
     "assistant: ",
     "tool: ",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cappedTree } from "./tree-budget.ts";
+import { runCappedTree } from "./tree-budget.ts";
 
 const seeds = Array.from({ length: Number(process.env["REEVE_BUDGET_SEEDS"] ?? 5) }, (_, seed) => seed);
 const caps = [
@@ -11,7 +11,7 @@ test.each(caps)(
   "a parent and twenty parallel children use %s without exceeding it, by the provider's own bill, and answer",
   async (_, budget, cap) => {
     for (const seed of seeds) {
-      const { result, bill, answered } = await cappedTree(seed, budget);
+      const { result, bill, answered } = await runCappedTree(seed, budget);
       expect(bill, `seed ${seed}`).toBeLessThanOrEqual(cap);
       expect(bill, `seed ${seed}`).toBeGreaterThanOrEqual(0.6 * cap);
       expect(answered, `seed ${seed}`).toBeGreaterThanOrEqual(5);

@@ -14,7 +14,7 @@ export interface CappedTree {
 }
 
 /** Runs a parent that spawns twenty children at once under a cap of the whole tree, against the fake provider. */
-export async function cappedTree(seed: number, budget: ExecutionBudget): Promise<CappedTree> {
+export async function runCappedTree(seed: number, budget: ExecutionBudget): Promise<CappedTree> {
   const double = await fakeProvider({ script: (request) => answer(request, seed), seed });
   try {
     const openai = createOpenAI({ baseURL: double.baseURL, apiKey: "none" });

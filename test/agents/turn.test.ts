@@ -3,7 +3,7 @@ import { type ToolResultBlock } from "#kernel";
 import { call, manualModel, say, scriptedModel, testRuntime, type ScriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { until } from "./passing-time.ts";
+import { waitUntil } from "./passing-time.ts";
 
 const text = (name: string, execute: (input: string) => Promise<string>) =>
   tool({
@@ -116,7 +116,7 @@ test("6.8 steering reaches the agent after its current tools and before its next
   const worker = agent({ name: "worker", model, tools: [wait] });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  await until(() => isRunning);
+  await waitUntil(() => isRunning);
   await run.steer("left");
   await run.steer("no, right");
   gate.resolve("waited");
@@ -137,10 +137,10 @@ test.each(["steer", "followUp"] as const)(
     const worker = agent({ name: "worker", model });
     await using t = testRuntime({ agents: [worker] });
     const run = await t.start(worker, "go");
-    await until(() => model.calls.length === 1);
+    await waitUntil(() => model.calls.length === 1);
     await run[how]("and then?");
     model.calls[0]?.answer("first");
-    await until(() => model.calls.length === 2);
+    await waitUntil(() => model.calls.length === 2);
     expect(model.calls[1]?.request.messages.map(ChatMessage.text)).toEqual(["go", "first", "and then?"]);
     model.calls[1]?.answer("second");
     expect(await run.result()).toMatchObject({ status: "completed", output: "second" });
@@ -160,7 +160,7 @@ test("6.8 a follow-up waits until the agent would stop; steering does not wait",
   const worker = agent({ name: "worker", model: slow, tools: [echo] });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  await until(() => held.calls.length === 1);
+  await waitUntil(() => held.calls.length === 1);
   await run.followUp("later");
   await run.steer("now");
   held.calls[0]?.answer("");

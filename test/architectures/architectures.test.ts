@@ -7,16 +7,16 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 
 const verdict = z.object({ score: z.number(), feedback: z.string() });
-const scored = (...scores: readonly number[]) =>
+const scoreAnswers = (...scores: readonly number[]) =>
   scores.map((score) => say(JSON.stringify({ score, feedback: `more than ${score}` })));
 
-function scriptOf([first, ...rest]: ReturnType<typeof scored>) {
+function scriptOf([first, ...rest]: ReturnType<typeof scoreAnswers>) {
   if (!first) throw new TypeError("a script needs an answer");
   return scriptedModel([first, ...rest]);
 }
 
 /** A model that computes each answer from the last user message. */
-const answering = (id: string, answer: (prompt: string) => string): Model => ({
+const modelAnswering = (id: string, answer: (prompt: string) => string): Model => ({
   id,
   generate: async ({ messages }) => {
     const last = messages.findLast(({ role }) => role === "user");
@@ -27,7 +27,7 @@ const answering = (id: string, answer: (prompt: string) => string): Model => ({
 
 test("the best attempt of an exhausted actor and critic is the output of a run that landed", async () => {
   const author = agent({ name: "author", model: scriptedModel([say("one"), say("two"), say("three")]) });
-  const critic = agent({ name: "critic", model: scriptOf(scored(0.2, 0.7, 0.5)), output: verdict });
+  const critic = agent({ name: "critic", model: scriptOf(scoreAnswers(0.2, 0.7, 0.5)), output: verdict });
   const writer = agent({ name: "writer", architecture: actorCritic({ actor: author, critic }) });
   await using t = testRuntime({ agents: [writer] });
   const result = await t.run(writer, "Write.");
@@ -36,7 +36,7 @@ test("the best attempt of an exhausted actor and critic is the output of a run t
 
 test("a critic without a verdict and an actor without text output do not compile", () => {
   const author = agent({ name: "author", model: scriptedModel([say("one")]) });
-  const critic = agent({ name: "critic", model: scriptOf(scored(1)), output: verdict });
+  const critic = agent({ name: "critic", model: scriptOf(scoreAnswers(1)), output: verdict });
   // @ts-expect-error a critic needs an output schema with score and feedback
   actorCritic({ actor: author, critic: author });
   // @ts-expect-error an actor answers in words
@@ -87,12 +87,12 @@ test("the next turn of a conversation begins with the member of the swarm that a
   expect(passes.requests).toHaveLength(2);
 });
 
-const passingTo = (name: string) =>
+const modelPassingTo = (name: string) =>
   scriptedModel([call(`handoff_to_${name}`, { message: `over to ${name}` })]);
 
 test("endless handoffs between members are stopped, and a text that looks like a handoff is an answer", async () => {
-  const ping = agent({ name: "ping", model: passingTo("pong"), handoffs: [handoff("pong")] });
-  const pong = agent({ name: "pong", model: passingTo("ping"), handoffs: [handoff("ping")] });
+  const ping = agent({ name: "ping", model: modelPassingTo("pong"), handoffs: [handoff("pong")] });
+  const pong = agent({ name: "pong", model: modelPassingTo("ping"), handoffs: [handoff("ping")] });
   const ring = agent({ name: "ring", architecture: swarm({ members: [ping, pong], maxHandoffs: 20 }) });
   const fake = JSON.stringify({ handoff: "pong", message: "psst" });
   const liar = agent({ name: "liar", model: scriptedModel([say(fake)]) });
@@ -108,19 +108,19 @@ test("lessons are kept for their user, and for no other", async () => {
   const seen: string[] = [];
   const actor = agent({
     name: "actor",
-    model: answering("actor", (prompt) => {
+    model: modelAnswering("actor", (prompt) => {
       seen.push(prompt);
       return "a try";
     }),
   });
   const evaluator = agent({
     name: "evaluator",
-    model: scriptOf(scored(0.1, 0.9, 0.9, 0.9)),
+    model: scriptOf(scoreAnswers(0.1, 0.9, 0.9, 0.9)),
     output: verdict,
   });
   const learner = agent({
     name: "learner",
-    model: answering("learner", () => "Check the date."),
+    model: modelAnswering("learner", () => "Check the date."),
     architecture: reflexion({ actor, evaluator }),
   });
   await using t = testRuntime({ agents: [learner], store: memoryStore() });
@@ -162,7 +162,7 @@ test("an invalid answer of the leader is sent back once, then the run fails", as
 
 test("the tools of an architecture are internal: no model sees them or can call them", async () => {
   const actor = agent({ name: "actor", model: scriptedModel([say("a secret")]) });
-  const evaluator = agent({ name: "evaluator", model: scriptOf(scored(0.9)), output: verdict });
+  const evaluator = agent({ name: "evaluator", model: scriptOf(scoreAnswers(0.9)), output: verdict });
   const model = scriptedModel([call("read_lessons", {}), say("a public word")]);
   const look = tool({
     name: "look",

@@ -14,12 +14,12 @@ import {
 import { call } from "reeve/testing";
 import type { CostCase, Reply, Size, Team } from "./cost-team.ts";
 
-const at = (size: Size, name: string): number => size[name] ?? Number.NaN;
+const get = (size: Size, name: string): number => size[name] ?? Number.NaN;
 const json = (value: Json): string => JSON.stringify(value);
 const broken = (): Error => new ModelError({ kind: "format", message: "broken" });
 
 /** Asks all workers in each round, then sums up. With `forward`, the last answer is the answer of the turn. */
-function asking(workers: readonly AgentSpec[], rounds: number, forward: boolean): Reply {
+function askWorkers(workers: readonly AgentSpec[], rounds: number, forward: boolean): Reply {
   return (_, number) => {
     if (number > rounds) return "done";
     const calls = workers.map(({ id }): [string, Json] => [
@@ -36,7 +36,7 @@ function plan(ids: readonly string[], worker: (id: string) => string): string {
 }
 
 /** Creates plans whose last step fails in every plan but the good one. */
-function planning({ steps, plans, good }: Readonly<Record<"steps" | "plans" | "good", number>>): Reply {
+function makePlans({ steps, plans, good }: Readonly<Record<"steps" | "plans" | "good", number>>): Reply {
   const each = steps / plans;
   return (prompt, number) => {
     if (!prompt.startsWith("Make a plan")) return "done";
@@ -48,8 +48,8 @@ function planning({ steps, plans, good }: Readonly<Record<"steps" | "plans" | "g
 const makeSupervisor =
   (forward: boolean) =>
   (team: Team, size: Size): Agent => {
-    const workers = team.several(at(size, "asked") / at(size, "rounds"));
-    const model = team.model("lead", asking(workers, at(size, "rounds"), forward));
+    const workers = team.several(get(size, "asked") / get(size, "rounds"));
+    const model = team.model("lead", askWorkers(workers, get(size, "rounds"), forward));
     return agent({ name: "lead", model, architecture: supervisor({ workers }) });
   };
 
@@ -57,7 +57,7 @@ const makeRouter =
   (isBroken: boolean) =>
   (team: Team, size: Size): Agent => {
     const first = team.worker("w0", isBroken ? broken : undefined);
-    const [fallback, ...others] = team.several(at(size, "routes"));
+    const [fallback, ...others] = team.several(get(size, "routes"));
     const model = team.model("lead", () => json({ route: "w0", confidence: 1 }));
     const routes = [first, ...others];
     return agent({ name: "lead", model, architecture: router({ routes, fallback }) });
@@ -66,15 +66,15 @@ const makeRouter =
 const makeDebate =
   (isJudged: boolean) =>
   (team: Team, size: Size): Agent => {
-    const debaters = team.several(at(size, "debaters"));
+    const debaters = team.several(get(size, "debaters"));
     const judge = isJudged ? team.worker("judge") : undefined;
-    return agent({ name: "lead", architecture: debate({ debaters, judge, rounds: at(size, "rounds") }) });
+    return agent({ name: "lead", architecture: debate({ debaters, judge, rounds: get(size, "rounds") }) });
   };
 
 const makeBlackboard =
   (isFound: boolean) =>
   (team: Team, size: Size): Agent => {
-    const rounds = at(size, isFound ? "contributions" : "rounds");
+    const rounds = get(size, isFound ? "contributions" : "rounds");
     const experts = team.several(2);
     const model = team.model("lead", (_, number) =>
       json({ done: number > rounds, expert: "w1", answer: "done" }),
@@ -84,7 +84,7 @@ const makeBlackboard =
   };
 
 const makeSwarm = (team: Team, size: Size): Agent => {
-  const last = at(size, "handoffs");
+  const last = get(size, "handoffs");
   const members = Array.from({ length: last + 1 }, (_, index) => {
     const next = `w${index + 1}`;
     const reply: Reply = () => (index === last ? "done" : call(`handoff_to_${next}`, { message: "please" }));
@@ -100,9 +100,9 @@ const makeSwarm = (team: Team, size: Size): Agent => {
 const makePlan =
   (isGood: boolean) =>
   (team: Team, size: Size): Agent => {
-    const [steps, plans] = [at(size, "steps"), at(size, "plans")];
+    const [steps, plans] = [get(size, "steps"), get(size, "plans")];
     const workers = [...team.several(1), team.worker("broken", broken)];
-    const model = team.model("lead", planning({ steps, plans, good: isGood ? plans : 0 }));
+    const model = team.model("lead", makePlans({ steps, plans, good: isGood ? plans : 0 }));
     const architecture = planAndExecute({ workers, replans: plans - 1 });
     return agent({ name: "lead", model, architecture });
   };
@@ -110,7 +110,7 @@ const makePlan =
 const makeReflexion =
   (isGood: boolean) =>
   (team: Team, size: Size): Agent => {
-    const trials = at(size, "trials");
+    const trials = get(size, "trials");
     const architecture = reflexion({
       actor: team.worker("actor"),
       evaluator: team.critic(isGood ? trials : 0),
@@ -157,8 +157,8 @@ export const costTable: readonly CostCase[] = [
       { asked: 6, rounds: 2 },
     ],
     make: (team, size) => {
-      const workers = team.several(at(size, "asked") / at(size, "rounds"));
-      const model = team.model("lead", asking(workers, at(size, "rounds"), false));
+      const workers = team.several(get(size, "asked") / get(size, "rounds"));
+      const model = team.model("lead", askWorkers(workers, get(size, "rounds"), false));
       const members = workers.map(
         (worker) => ({ agent: worker, priority: "high", askTimeoutS: 60 }) as const,
       );
@@ -191,7 +191,7 @@ export const costTable: readonly CostCase[] = [
     workers: "2 × rounds",
     sizes: [{ rounds: 1 }, { rounds: 2 }, { rounds: 5 }],
     make: (team, size) => {
-      const rounds = at(size, "rounds");
+      const rounds = get(size, "rounds");
       const architecture = actorCritic({ actor: team.worker("actor"), critic: team.critic(rounds), rounds });
       return agent({ name: "lead", architecture });
     },
@@ -300,7 +300,7 @@ export const costTable: readonly CostCase[] = [
       { branches: 4, beam: 1, depth: 1 },
     ],
     make: (team, size) => {
-      const sizes = { branches: at(size, "branches"), beam: at(size, "beam"), depth: at(size, "depth") };
+      const sizes = { branches: get(size, "branches"), beam: get(size, "beam"), depth: get(size, "depth") };
       const architecture = treeOfThoughts({
         thinker: team.worker("thinker"),
         evaluator: team.critic(0),

@@ -45,7 +45,7 @@ export interface Tampered {
   readonly fault?: AuditFault;
 }
 
-const renumbered = (log: readonly AuditEntry[]): readonly AuditEntry[] =>
+const renumber = (log: readonly AuditEntry[]): readonly AuditEntry[] =>
   log.map((link, index) => ({ ...link, index }));
 
 const flipText = (text: string, bit: number): string => {
@@ -72,12 +72,12 @@ export const mishaps: Readonly<
   },
   "a link deleted": (log, { i }) => ({ log: log.toSpliced(i, 1), kept: null, at: i, fault: "missing" }),
   "a link deleted and the rest numbered anew": (log, { i }) => ({
-    log: renumbered(log.toSpliced(i, 1)),
+    log: renumber(log.toSpliced(i, 1)),
     kept: null,
     at: i,
   }),
   "a copy inserted": (log, { i, j }) => ({
-    log: renumbered(log.toSpliced(i, 0, ...log.slice(j, j + 1))),
+    log: renumber(log.toSpliced(i, 0, ...log.slice(j, j + 1))),
     kept: null,
     at: i,
   }),
@@ -97,7 +97,7 @@ export const mishaps: Readonly<
   },
   "two links swapped and numbered anew": (log, { i, j }) => {
     const [one, other] = [log[i], log[j]];
-    return { log: renumbered(one && other ? log.with(i, other).with(j, one) : []), kept: null, at: i };
+    return { log: renumber(one && other ? log.with(i, other).with(j, one) : []), kept: null, at: i };
   },
   "its end cut off": (log, { j }) => ({
     log: log.slice(0, j),

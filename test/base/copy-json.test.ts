@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { copyJson } from "../../src/base/index.ts";
 
-const overText = (value: unknown): unknown => {
+const throughJsonText = (value: unknown): unknown => {
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined ? null : JSON.parse(text);
 };
@@ -11,8 +11,8 @@ test("a copy equals a round trip through JSON, for any value", () => {
   const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true });
   fc.assert(
     fc.property(anything, (value) => {
-      expect(copyJson(value)).toEqual(overText(value));
-      expect(JSON.stringify(copyJson(value))).toBe(JSON.stringify(overText(value)));
+      expect(copyJson(value)).toEqual(throughJsonText(value));
+      expect(JSON.stringify(copyJson(value))).toBe(JSON.stringify(throughJsonText(value)));
     }),
     { numRuns: 2_000 },
   );

@@ -11,7 +11,7 @@ const broken = (): never => {
   throw new Error("broken at once");
 };
 
-const endless = (): Promise<never> => new Promise(() => undefined);
+const neverEnds = (): Promise<never> => new Promise(() => undefined);
 
 test("a call that ends in time returns its result, and leaves neither a timer nor a listener", async () => {
   const clock = manualClock();
@@ -29,7 +29,7 @@ test("a call that takes too long fails with the error of onTimeout, which is als
   let seen: AbortSignal | null = null;
   const call = withTimeout({ clock, ms: 100, onTimeout: tooLate, signal: outer.signal }, ({ signal }) => {
     seen = signal;
-    return endless();
+    return neverEnds();
   });
   const ended = call.catch((error: unknown) => error);
   await clock.advance(99);
@@ -45,7 +45,7 @@ test("a timeout can return a result, and the call's signal still aborts", async 
   const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
   const call = withTimeout({ clock, ms: 100, onTimeout: () => "gave up" }, ({ signal }) => {
     signal.addEventListener("abort", () => resolve(signal.reason));
-    return endless();
+    return neverEnds();
   });
   await clock.advance(100);
   expect(await call).toBe("gave up");
@@ -59,7 +59,7 @@ test("the caller's signal ends the call with its reason; after an earlier abort 
   let inner: AbortSignal | null = null;
   const call = withTimeout(limits, ({ signal }) => {
     inner = signal;
-    return endless();
+    return neverEnds();
   });
   outer.abort(new Error("stopped"));
   await expect(call).rejects.toThrow("stopped");
@@ -74,7 +74,7 @@ test("a signal that is read only after the end of its time is aborted", async ()
   const calls: { readonly signal: AbortSignal }[] = [];
   const call = withTimeout({ clock, ms: 100, onTimeout: () => null }, (limited) => {
     calls.push(limited);
-    return endless();
+    return neverEnds();
   });
   await clock.advance(100);
   await call;

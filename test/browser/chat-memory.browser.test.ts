@@ -3,11 +3,11 @@ import { agent } from "reeve";
 import { fail, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { ListenerStage } from "../listener/stage.ts";
-import { ask, expectShown, patience, reload, shown, siteOf, visit } from "./visit.ts";
+import { ask, expectShown, patience, reload, readChat, siteOf, visit } from "./visit.ts";
 
 async function expectLast(page: Page, ...last: readonly string[]): Promise<void> {
   await expect
-    .poll(async () => (await shown(page)).slice(-last.length - 1), patience)
+    .poll(async () => (await readChat(page)).slice(-last.length - 1), patience)
     .toEqual([...last, "ready"]);
 }
 
@@ -40,7 +40,7 @@ test("60 turns on Restate with a reload, an edited message, another answer, a co
   await expectLast(page, "When was it built?", "In 1987");
   expect(provider.summaries).toBeGreaterThan(0);
   expect(provider.shown).toBeLessThan(60);
-  const all = await shown(page);
+  const all = await readChat(page);
   expect(all).toHaveLength(121);
   await reload(page);
   // A page of the history has 50 messages.
@@ -53,7 +53,7 @@ test("an answer that failed is tried again on the page, and leaves no trace", as
   await ask(page, "first");
   await expectLast(page, "first", "one");
   await ask(page, "second");
-  await expect.poll(async () => (await shown(page)).at(-1), patience).toContain("it fails");
+  await expect.poll(async () => (await readChat(page)).at(-1), patience).toContain("it fails");
   await page.getByRole("button", { name: "Answer again" }).click();
   const all = ["first", "one", "second", "two", "ready"];
   await expectShown(page, all);

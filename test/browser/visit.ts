@@ -46,7 +46,7 @@ export async function ask(page: Page, question: string): Promise<void> {
 }
 
 /** Returns all messages on the page, and the state of the chat. */
-export async function shown(page: Page): Promise<readonly string[]> {
+export async function readChat(page: Page): Promise<readonly string[]> {
   const said = await page.locator("article").allInnerTexts();
   return [
     ...said.map((text) => text.replaceAll("✎", "").replaceAll(/\s+/g, " ").trim()),
@@ -67,5 +67,5 @@ export async function reload(page: Page): Promise<void> {
 export const patience = { timeout: 10_000 };
 
 export async function expectShown(page: Page, what: readonly string[]): Promise<void> {
-  await expect.poll(() => shown(page), patience).toEqual(what);
+  await expect.poll(() => readChat(page), patience).toEqual(what);
 }

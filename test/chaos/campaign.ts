@@ -65,7 +65,7 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
   const lost = measureLostTime();
   const clock = setInterval(() => losses.push({ at: Date.now(), ms: lost() }), 250);
   const { played, disturbances } = await play({ ...stage, crew }, clients, options);
-  await within(calmMs, Promise.all(played.map(({ done }) => done)));
+  await waitAtMost(calmMs, Promise.all(played.map(({ done }) => done)));
   over.abort();
   clearInterval(clock);
   const history = await collect(stage, client, { seed, namespace, folder, played, disturbances, losses });
@@ -94,7 +94,7 @@ async function play(
       if (done) return;
       const tree = await client.play(value);
       played.push(tree);
-      await within(waitMs, tree.over);
+      await waitAtMost(waitMs, tree.over);
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, number) => lane(clients[number % 2 === 0 ? 0 : 1])));
@@ -104,7 +104,7 @@ async function play(
 }
 
 /** Resolves when the work is done, however, or after so long. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   const limit = new AbortController();
   await Promise.race([work, delay(ms, undefined, { signal: limit.signal })]).catch(() => undefined);
   limit.abort();

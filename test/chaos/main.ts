@@ -30,7 +30,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 // Ends the started processes with this one.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-const isRight = [await runFaultSchedule(), await directed(), await doubt()].every(Boolean);
+const isRight = [await runFaultSchedule(), await runDirectedScenarios(), await doubt()].every(Boolean);
 process.exitCode = isRight ? 0 : 1;
 
 async function runFaultSchedule(): Promise<boolean> {
@@ -62,7 +62,7 @@ async function runFaultSchedule(): Promise<boolean> {
 }
 
 /** Runs scenarios that random faults would cause too rarely. */
-async function directed(): Promise<boolean> {
+async function runDirectedScenarios(): Promise<boolean> {
   if (!values.directed) return true;
   const kills = await threeKills();
   say(kills.line);

@@ -11,7 +11,7 @@ import { screenOf } from "./screen-of.ts";
 import { CliServer } from "./cli-server.ts";
 
 /** Returns the screen of an approver, at 100 columns. */
-function shown(given: Json): readonly string[] {
+function approverScreen(given: Json): readonly string[] {
   const treeId = TreeId.of("report");
   const record: ApprovalRecord = {
     id: ApprovalId.parse("report~0:tool:12"),
@@ -33,7 +33,13 @@ function shown(given: Json): readonly string[] {
 
 test("an approver sees every argument in full", () => {
   const memo = "office supplies, paper and pens ".repeat(9);
-  const lines = shown({ memo, to: "ACME", iban: "DE00 EVIL", amount: 1_000_000, more: { deep: [1, null] } });
+  const lines = approverScreen({
+    memo,
+    to: "ACME",
+    iban: "DE00 EVIL",
+    amount: 1_000_000,
+    more: { deep: [1, null] },
+  });
   for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(100);
   expect(lines[0]).toBe(
     "report~0:tool:12  writer wants to call pay · risk critical · pending for 1.0s, denied on 2026-11-22 09:00:00",
@@ -63,8 +69,8 @@ test.each([
   ["line 1\nline 2\u001B[2K", String.raw`"line 1\nline 2\u001b[2K"`],
   ["Grüße, 世界 ✓", '"Grüße, 世界 ✓"'],
 ])("characters that a terminal does not show are named: %j", (to, text) => {
-  expect(shown({ to }).at(-1)).toBe(`  to: ${text}`);
-  expect(shown({ [to]: 1 }).at(-1)).not.toMatch(/[\p{Cf}\p{Cc}]/u);
+  expect(approverScreen({ to }).at(-1)).toBe(`  to: ${text}`);
+  expect(approverScreen({ [to]: 1 }).at(-1)).not.toMatch(/[\p{Cf}\p{Cc}]/u);
 });
 
 const pay = tool({

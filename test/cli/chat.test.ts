@@ -141,7 +141,7 @@ test("an unknown agent is reported before any question", async () => {
 });
 
 /** Starts a chat whose answer has begun and does not end. */
-async function hanging(server: CliServer, search: PromiseWithResolvers<string>): Promise<Typed> {
+async function startHangingChat(server: CliServer, search: PromiseWithResolvers<string>): Promise<Typed> {
   const chat = new Typed(server);
   await chat.asked();
   chat.terminal.enter("hang");
@@ -155,7 +155,7 @@ async function hanging(server: CliServer, search: PromiseWithResolvers<string>):
 test("Ctrl-C cancels an answer, and the next message goes on", async () => {
   const search = Promise.withResolvers<string>();
   await using server = await open(search.promise);
-  const chat = await hanging(server, search);
+  const chat = await startHangingChat(server, search);
   expect(chat.terminal.interrupt()).toBe(true);
   await chat.asked();
   expect(chat.terminal.said).toBe("lead: calling search\nWell, \n");
@@ -181,7 +181,7 @@ test("output after a Ctrl-C starts on a new line, even if nothing was printed be
 test("a second Ctrl-C leaves without waiting for the cancelled answer", async () => {
   const search = Promise.withResolvers<string>();
   await using server = await open(search.promise);
-  const chat = await hanging(server, search);
+  const chat = await startHangingChat(server, search);
   chat.terminal.interrupt();
   chat.terminal.interrupt();
   expect(await chat.over).toBe(130);

@@ -11,7 +11,7 @@ import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 /** Returns the message about a machine, and the hint. */
-function said(machine: string, missing: readonly string[] = []): readonly (string | null)[] {
+function messageAbout(machine: string, missing: readonly string[] = []): readonly (string | null)[] {
   try {
     checkDevNeeds(machine, (name) => !missing.includes(name));
   } catch (error) {
@@ -22,28 +22,28 @@ function said(machine: string, missing: readonly string[] = []): readonly (strin
 }
 
 test("one line names all packages that reeve dev misses, and the command that installs them", () => {
-  expect(said("linux-x64", ["hono"])).toEqual([
+  expect(messageAbout("linux-x64", ["hono"])).toEqual([
     "reeve dev needs hono, which is not installed",
     "npm install hono",
   ]);
   const all = ["@restatedev/restate-sdk", "@restatedev/restate-server", "hono", "kysely"];
-  expect(said("linux-x64", all)).toEqual([
+  expect(messageAbout("linux-x64", all)).toEqual([
     "reeve dev needs @restatedev/restate-sdk, @restatedev/restate-server, hono and kysely, which are not installed",
     "npm install @restatedev/restate-sdk @restatedev/restate-server hono kysely",
   ]);
 });
 
 test.each(["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"])("reeve dev runs on %s", (machine) => {
-  expect(said(machine)).toEqual([]);
+  expect(messageAbout(machine)).toEqual([]);
 });
 
 test("Windows gets the list of features that need WSL, another system gets the way to continue", () => {
   const built = "reeve dev starts a Restate server, which is built for Linux and macOS on x64 and arm64";
-  expect(said("win32-x64", ["hono"])).toEqual([
+  expect(messageAbout("win32-x64", ["hono"])).toEqual([
     `${built}; this is win32-x64`,
     "run it in WSL (wsl --install); client commands and programs without Restate need no WSL",
   ]);
-  expect(said("freebsd-x64")).toEqual([
+  expect(messageAbout("freebsd-x64")).toEqual([
     `${built}; this is freebsd-x64`,
     "run it on another machine, and set --url or REEVE_URL",
   ]);

@@ -18,11 +18,11 @@ const state = {
   failure: null,
 } as const;
 
-const shown = (change: object): string =>
+const screenWith = (change: object): string =>
   devLines(place, { ...state, ...change }, new FakeTerminal()).join("\n");
 
 test("one screen shows the address, the agents and the live runs", () => {
-  expect(shown({})).toMatchInlineSnapshot(`
+  expect(screenWith({})).toMatchInlineSnapshot(`
     "reeve dev · /home/ada/demo/agents.ts
       dashboard  http://127.0.0.1:7433/ui   (press o)
       server     http://127.0.0.1:7433
@@ -36,7 +36,7 @@ test("one screen shows the address, the agents and the live runs", () => {
 
 test("the screen shows code that does not load, and that the previous build still serves", () => {
   const failure = `ReferenceError: missing is not defined\n    at ${"far/".repeat(40)}agents.ts:3:7`;
-  const text = shown({ failure });
+  const text = screenWith({ failure });
   expect(text).toContain(
     "the newest code does not load; the previous build still serves:\n  ReferenceError: missing",
   );

@@ -8,7 +8,7 @@ import { askingTeam } from "./story.ts";
 type Answer = (response: ServerResponse, after: number) => void;
 
 /** A server whose n-th connection is answered by the n-th of these; the last one is repeated. */
-async function served(...answers: readonly Answer[]) {
+async function serveAnswers(...answers: readonly Answer[]) {
   let asked = 0;
   const server = createServer((request: IncomingMessage, response) => {
     const answer = answers[Math.min(asked, answers.length - 1)];
@@ -35,23 +35,24 @@ const frames = (from: number, to: number): string =>
     .map((event) => `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`)
     .join("");
 const stream = { "content-type": "text/event-stream" };
-const wholly: Answer = (response, after) =>
+const answerAll: Answer = (response, after) =>
   response.writeHead(200, stream).end(`: hello\n\n${frames(after, events.length)}event: end\ndata: {}\n\n`);
 
-const breaking: Answer = (response, after) => {
+const answerAndBreak: Answer = (response, after) => {
   const text = frames(after, events.length);
   response.writeHead(200, stream).write(text.slice(0, text.length / 2), () => response.destroy());
 };
-const away: Answer = (response) => response.writeHead(503, { "content-type": "application/json" }).end("{}");
-const skipping: Answer = (response, after) =>
+const answerUnavailable: Answer = (response) =>
+  response.writeHead(503, { "content-type": "application/json" }).end("{}");
+const answerWithGap: Answer = (response, after) =>
   response
     .writeHead(200, stream)
     .end(frames(after, 3) + frames(5, events.length) + "event: end\ndata: {}\n\n");
-const neverFirst: Answer = (response, after) =>
+const answerWithoutFirst: Answer = (response, after) =>
   response.writeHead(200, stream).end(frames(Math.max(after, 4), 8));
-const repeating: Answer = (response) =>
+const answerWithRepeats: Answer = (response) =>
   response.writeHead(200, stream).end(`${frames(0, 5)}${frames(2, events.length)}event: end\ndata: {}\n\n`);
-const refusing: Answer = (response) =>
+const answerNotFound: Answer = (response) =>
   response
     .writeHead(404, { "content-type": "application/json" })
     .end('{"error":{"code":"not-found","message":"no run heat-pumps~0"}}');
@@ -68,7 +69,7 @@ const seqs = (all: readonly RunUpdate[]): readonly number[] =>
 const inOrder = events.map(({ seq }) => seq);
 
 test("a connection that breaks in the middle of an event loses none, and repeats none", async () => {
-  await using server = await served(breaking, breaking, breaking, wholly);
+  await using server = await serveAnswers(answerAndBreak, answerAndBreak, answerAndBreak, answerAll);
   const all = await readUpdates(server.client);
   expect(seqs(all)).toEqual(inOrder);
   expect(all.filter(({ kind }) => kind === "lost")).toHaveLength(3);
@@ -76,29 +77,29 @@ test("a connection that breaks in the middle of an event loses none, and repeats
 });
 
 test("a command waits for a server that is away for a while", async () => {
-  await using server = await served(away, away, wholly);
+  await using server = await serveAnswers(answerUnavailable, answerUnavailable, answerAll);
   const all = await readUpdates(server.client);
   expect(all.map(({ kind }) => kind).slice(0, 2)).toEqual(["lost", "found"]);
   expect(seqs(all)).toEqual(inOrder);
 });
 
 test("an event that is missing is asked for again, and nothing after it is passed on before", async () => {
-  await using server = await served(skipping, wholly);
+  await using server = await serveAnswers(answerWithGap, answerAll);
   expect(seqs(await readUpdates(server.client))).toEqual(inOrder);
 });
 
 test("an event that stays missing ends the command with a message", async () => {
-  await using server = await served(neverFirst);
+  await using server = await serveAnswers(answerWithoutFirst);
   await expect(readUpdates(server.client)).rejects.toThrow("event 1 is missing from the stream");
 });
 
 test("events that come twice count once", async () => {
-  await using server = await served(repeating);
+  await using server = await serveAnswers(answerWithRepeats);
   expect(seqs(await readUpdates(server.client))).toEqual(inOrder);
 });
 
 test("a request that the server refuses is not repeated", async () => {
-  await using server = await served(refusing, wholly);
+  await using server = await serveAnswers(answerNotFound, answerAll);
   await expect(readUpdates(server.client)).rejects.toMatchObject({
     exitCode: 4,
     message: "no run heat-pumps~0",

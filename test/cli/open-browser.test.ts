@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const opened = (): string => {
+const readOpened = (): string => {
   try {
     return readFileSync(join(folder, "opened"), "utf8");
   } catch {
@@ -35,7 +35,7 @@ test.each([
 ])("on %s the address is the one argument of %s", async (platform, program) => {
   const address = "http://127.0.0.1:7433/ui?a=$(touch%20x);b&c";
   await openBrowser(address, platform);
-  await expect.poll(opened).toBe(`${program}\n1\n${address}\n`);
+  await expect.poll(readOpened).toBe(`${program}\n1\n${address}\n`);
 });
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   "http://127.0.0.1.example.com/",
 ])("%s is not opened", async (address) => {
   await expect(openBrowser(address, "linux")).rejects.toThrow("only addresses of this machine can be opened");
-  expect(opened()).toBe("");
+  expect(readOpened()).toBe("");
 });
 
 test("a machine without the program gets an error", async () => {

@@ -9,7 +9,7 @@ import { receiptLines } from "../../src/cli/views/receipt.ts";
 import { approval, askingTeam, Story } from "./story.ts";
 
 /** The e-mail was sent; one call of the writer was lost. */
-function finished(): Story {
+function finishedStory(): Story {
   const story = askingTeam();
   story.tell(2, "approval.decided", { approvalId: approval, decision: "approved", by: "ada" });
   story.asks(2, "lost", { reserve: 12_000 }).asks(2, "d2", { cost: 1_675 });
@@ -24,7 +24,7 @@ function finished(): Story {
 }
 
 function receipt(width: number): readonly string[] {
-  const { root } = TreeModel.of(finished().events);
+  const { root } = TreeModel.of(finishedStory().events);
   if (!root) throw new Error("no root");
   const usage = { input: 3_062, output: 109, cachedInput: 512 };
   const result = {
@@ -47,7 +47,7 @@ test.each([80, 140])(
 );
 
 test("the own costs on a receipt add up to the total", () => {
-  const { root } = TreeModel.of(finished().events);
+  const { root } = TreeModel.of(finishedStory().events);
   if (!root) throw new Error("no root");
   const own = [...allAgents(root)].reduce((sum, run) => sum + run.own.costMicros, 0);
   expect(exactUsd(own)).toBe(exactUsd(32_840));

@@ -33,7 +33,7 @@ function talk(): Story {
   return story.starts(2, "writer", { parent: 0 }).asks(2, "c", {});
 }
 
-function shown(story: Story, speech: Speech, { width = 80, room = 20 } = {}): readonly string[] {
+function linesOfTree(story: Story, speech: Speech, { width = 80, room = 20 } = {}): readonly string[] {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
   const caps = { tree: null, runs: new Map() };
@@ -53,7 +53,7 @@ test.each([80, 140])("live text shows below its run, at %i columns", (width) => 
     "c",
     "Dear team,\n\nthe pump was built in 1987 by the vendor Ada, as the archive says, which is why we write\n",
   );
-  const lines = shown(story, speech, { width });
+  const lines = linesOfTree(story, speech, { width });
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(lines).toMatchSnapshot();
 });
@@ -63,13 +63,13 @@ test("a restarted answer replaces the previous one, and ignores its late pieces"
   const { begins, says, thinks } = teller(story, speech);
   begins(1, "b");
   says(1, "b", "It was bui");
-  expect(quotes(shown(story, speech))).toEqual(["│   “It was bui"]);
+  expect(quotes(linesOfTree(story, speech))).toEqual(["│   “It was bui"]);
   begins(1, "b2");
   says(1, "b", "lt by");
   thinks(1, "b2", "who built it?");
-  expect(quotes(shown(story, speech))).toEqual([]);
+  expect(quotes(linesOfTree(story, speech))).toEqual([]);
   says(1, "b2", "Ada");
-  expect(quotes(shown(story, speech))).toEqual(["│   “Ada"]);
+  expect(quotes(linesOfTree(story, speech))).toEqual(["│   “Ada"]);
 });
 
 test("the live text is removed once the answer is complete", () => {
@@ -94,8 +94,8 @@ test("without space for live text, every run is still shown", () => {
     begins(run, attempt);
     says(run, attempt, "so");
   }
-  expect(shown(story, speech, { room: 5 })).toHaveLength(5);
-  expect(quotes(shown(story, speech, { room: 2 }))).toEqual([]);
+  expect(linesOfTree(story, speech, { room: 5 })).toHaveLength(5);
+  expect(quotes(linesOfTree(story, speech, { room: 2 }))).toEqual([]);
 });
 
 test("a row does not depend on the chunks of its text, and advances word by word", () => {

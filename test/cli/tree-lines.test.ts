@@ -6,7 +6,7 @@ import { treeHeadline, treeLines } from "../../src/cli/views/tree-lines.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { askingTeam, Story } from "./story.ts";
 
-function shown(story: Story, width: number, cap = 100_000): readonly string[] {
+function linesOfTree(story: Story, width: number, cap = 100_000): readonly string[] {
   const model = TreeModel.of(story.events);
   for (const delta of story.deltas) model.applyDelta(delta);
   const { root } = model;
@@ -17,13 +17,13 @@ function shown(story: Story, width: number, cap = 100_000): readonly string[] {
 }
 
 test.each([80, 140])("a running team fits %i columns", (width) => {
-  const lines = shown(askingTeam(), width);
+  const lines = linesOfTree(askingTeam(), width);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(lines).toMatchSnapshot();
 });
 
 test.each([80, 140])("a deep tree with every blocking cause fits %i columns", (width) => {
-  const lines = shown(crowd(), width, 250_000);
+  const lines = linesOfTree(crowd(), width, 250_000);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(lines).toMatchSnapshot();
 });
@@ -46,13 +46,13 @@ test("a tool's text cannot move the cursor or colour the screen", () => {
   const story = new Story().starts(0, "lead");
   story.tell(0, "tool.start", { tool: "fetch", callId: "c1" }, "t1");
   story.updates(0, { tool: "fetch", callId: "c1", progress: "\u001B[2J\u001B]0;owned\u0007 50 %\n\n" });
-  expect(shown(story, 80).join("\n")).toContain("running fetch, 0.0s: [2J ]0;owned  50 %");
+  expect(linesOfTree(story, 80).join("\n")).toContain("running fetch, 0.0s: [2J ]0;owned  50 %");
 });
 
 test("a call lost with its worker is in doubt, and no longer the run's current activity", () => {
   const story = new Story().starts(0, "lead").asks(0, "lost", { reserve: 90_000 }).after(5_000);
   story.asks(0, "again", {}).after(500);
-  expect(shown(story, 80)[1]).toContain("calling claude-sonnet-4-5, 0.5s");
+  expect(linesOfTree(story, 80)[1]).toContain("calling claude-sonnet-4-5, 0.5s");
   story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
   const live = TreeModel.of(story.events).root;
   expect(live).toMatchObject({

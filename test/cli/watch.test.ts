@@ -18,12 +18,12 @@ import { approval, askingTeam, Story } from "./story.ts";
 /** A client that no key in these tests reaches. */
 const unreachable = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
 
-function watching(story: Story): Watcher {
+function watcherOf(story: Story): Watcher {
   const caps = { tree: 20_000_000, runs: new Map([[story.run(1), 100_000]]) };
-  return fed(story, { caps, see: () => {} });
+  return watcherFedWith(story, { caps, see: () => {} });
 }
 
-function fed(story: Story, limits: CapSource): Watcher {
+function watcherFedWith(story: Story, limits: CapSource): Watcher {
   const watcher = new Watcher(unreachable, story.treeId, limits);
   for (const event of story.events) watcher.see(event);
   return watcher;
@@ -43,7 +43,7 @@ const key = (input: string, name: WatchKey["name"] = null): WatchKey => ({ input
 function screen(
   story: Story,
   size: { readonly columns: number; readonly rows: number },
-  watcher = watching(story),
+  watcher = watcherOf(story),
 ) {
   const terminal = new FakeTerminal({ isTTY: true, environment: { NO_COLOR: "1" }, ...size });
   const clock = manualClock(story.now);
@@ -88,21 +88,21 @@ test("the selected run's text is shown live", async () => {
   expect(shown()).toContain("“built in 1987.");
 });
 
-function pressed(state: WatchState, input: string, name: WatchKey["name"] = null) {
+function pressKey(state: WatchState, input: string, name: WatchKey["name"] = null) {
   return press(state, key(input, name), { root: TreeModel.of(askingTeam().events).root, pageRows: 8 });
 }
 
 test("keys act on the selected run", () => {
   const writer = { ...atFirst, selected: RunId.parse("heat-pumps~2") };
-  expect(pressed(atFirst, "p").order).toEqual({ kind: "pause", run: "heat-pumps~0" });
-  expect(pressed(writer, "r").order).toEqual({ kind: "resume", run: "heat-pumps~2" });
-  expect(pressed(writer, "a").order).toEqual({ kind: "review", approval });
-  expect(pressed(writer, "d").order).toEqual({ kind: "deny", approval });
-  expect(pressed(atFirst, "q").order).toEqual({ kind: "leave" });
+  expect(pressKey(atFirst, "p").order).toEqual({ kind: "pause", run: "heat-pumps~0" });
+  expect(pressKey(writer, "r").order).toEqual({ kind: "resume", run: "heat-pumps~2" });
+  expect(pressKey(writer, "a").order).toEqual({ kind: "review", approval });
+  expect(pressKey(writer, "d").order).toEqual({ kind: "deny", approval });
+  expect(pressKey(atFirst, "q").order).toEqual({ kind: "leave" });
 });
 
 test("the only open question can be answered from any row; without one a message is shown", () => {
-  expect(pressed(atFirst, "a").order).toEqual({ kind: "review", approval });
+  expect(pressKey(atFirst, "a").order).toEqual({ kind: "review", approval });
   const { state, order } = press(atFirst, key("a"), {
     root: TreeModel.of(crowd(2).events).root,
     pageRows: 8,
@@ -111,15 +111,15 @@ test("the only open question can be answered from any row; without one a message
 });
 
 test("a cancel needs confirmation", () => {
-  const asked = pressed(atFirst, "c");
+  const asked = pressKey(atFirst, "c");
   expect(asked.order).toBeNull();
-  expect(pressed(asked.state, "n").order).toBeNull();
-  expect(pressed(asked.state, "", "escape").order).toBeNull();
-  expect(pressed(asked.state, "y").order).toEqual({ kind: "cancel", run: "heat-pumps~0" });
+  expect(pressKey(asked.state, "n").order).toBeNull();
+  expect(pressKey(asked.state, "", "escape").order).toBeNull();
+  expect(pressKey(asked.state, "y").order).toEqual({ kind: "cancel", run: "heat-pumps~0" });
 });
 
 test("a top-up takes the amount that is typed", () => {
-  let { state } = pressed(atFirst, "t");
+  let { state } = pressKey(atFirst, "t");
   for (const [input, name] of [
     ["1", null],
     ["x", null],
@@ -128,8 +128,8 @@ test("a top-up takes the amount that is typed", () => {
     ["7", null],
     ["", "backspace"],
   ] as const)
-    ({ state } = pressed(state, input, name));
-  expect(pressed(state, "", "return").order).toEqual({ kind: "top-up", run: "heat-pumps~0", dollars: 1.5 });
+    ({ state } = pressKey(state, input, name));
+  expect(pressKey(state, "", "return").order).toEqual({ kind: "top-up", run: "heat-pumps~0", dollars: 1.5 });
 });
 
 test("keys are parsed from terminal input, even when several arrive at once", () => {
@@ -217,7 +217,7 @@ test("a drawing error is reported, and the terminal is restored", async () => {
     },
     see: () => {},
   };
-  const { terminal, clock, drawn } = screen(story, { columns: 80, rows: 14 }, fed(story, limits));
+  const { terminal, clock, drawn } = screen(story, { columns: 80, rows: 14 }, watcherFedWith(story, limits));
   isBroken = true;
   await clock.advance(100);
   await expect(drawn.failed).rejects.toThrow("no limits");

@@ -29,7 +29,7 @@ interface Case {
   readonly blocker?: Blocker;
 }
 
-function explained({ story, run = 0, known = {}, status, blocker }: Case): string {
+function explainCase({ story, run = 0, known = {}, status, blocker }: Case): string {
   const { root } = TreeModel.of(story.events);
   if (!root) throw new Error("no root");
   const all = [...allAgents(root)];
@@ -141,7 +141,7 @@ const moreWaits: Readonly<Record<string, Case>> = {
 };
 
 test.each(Object.entries({ ...waits, ...moreWaits }))("why explains a live run: %s", (_kind, given) => {
-  const text = explained(given);
+  const text = explainCase(given);
   expectHelpful(text);
   expect(text).toMatchSnapshot();
 });
@@ -161,34 +161,34 @@ test.each(keysOf(blockers))("why explains a blocked run: %s", (kind) => {
   const story = lead().after(3_000);
   const retryAt = kind === "version" ? story.now + 4_000 : null;
   const blocker = { kind, words: blockers[kind], build: "build-7", retryAt };
-  const text = explained({ story, status: "waiting", blocker });
+  const text = explainCase({ story, status: "waiting", blocker });
   expectHelpful(text);
   expect(text).toMatchSnapshot();
 });
 
-const ended = (
+const endedCase = (
   stopReason: StopReason,
   status: "completed" | "landed" | "failed" | "cancelled",
   error?: ErrorData,
 ): Case => ({ story: lead().ends(0, { status, stopReason, costMicros: 499_000, ...(error && { error }) }) });
 
-const denied = (dimension: "cost" | "tokens" | "turns", limit: number, used: number): Case => ({
+const deniedCase = (dimension: "cost" | "tokens" | "turns", limit: number, used: number): Case => ({
   story: lead()
     .denies(0, { dimension, limit, used })
     .ends(0, { status: "landed", stopReason: `budget.${dimension}`, costMicros: 499_000 }),
 });
 
 const stops: Readonly<Record<StopReason, Case>> = {
-  answer: ended("answer", "completed"),
-  "budget.tokens": denied("tokens", 9_000, 8_990),
-  "budget.cost": denied("cost", 500_000, 499_000),
-  "budget.turns": denied("turns", 5, 5),
-  "budget.agents": ended("budget.agents", "failed", {
+  answer: endedCase("answer", "completed"),
+  "budget.tokens": deniedCase("tokens", 9_000, 8_990),
+  "budget.cost": deniedCase("cost", 500_000, 499_000),
+  "budget.turns": deniedCase("turns", 5, 5),
+  "budget.agents": endedCase("budget.agents", "failed", {
     code: "budget-exhausted",
     limit: 3,
     reason: "no-lower-priority",
   }),
-  deadline: ended("deadline", "cancelled"),
+  deadline: endedCase("deadline", "cancelled"),
   cancelled: {
     story: lead()
       .tell(0, "run.cancelling", { reason: "wrong pump" })
@@ -206,16 +206,16 @@ const stops: Readonly<Record<StopReason, Case>> = {
       .tell(0, "guardrail.trip", { guardrail: "loop", reason: "the same call 5 times", decision: "halt" })
       .ends(0, { status: "failed", stopReason: "guardrail", costMicros: 0 }),
   },
-  terminated: ended("terminated", "failed", {
+  terminated: endedCase("terminated", "failed", {
     code: "middleware-termination",
     message: "stopped by middleware: not on Sundays",
   }),
-  error: ended("error", "failed", { code: "foreign", message: "no such table" }),
-  exhausted: ended("exhausted", "landed"),
+  error: endedCase("error", "failed", { code: "foreign", message: "no such table" }),
+  exhausted: endedCase("exhausted", "landed"),
 };
 
 test.each(Object.entries(stops))("why explains a run stopped by %s", (_reason, given) => {
-  const text = explained(given);
+  const text = explainCase(given);
   expectHelpful(text);
   expect(text).toMatchSnapshot();
 });
@@ -252,7 +252,7 @@ const errors: readonly ErrorData[] = [
 
 test("every error has its own text", () => {
   const answers = errors.map((error) => {
-    const text = explained(ended("error", "failed", error));
+    const text = explainCase(endedCase("error", "failed", error));
     expectHelpful(text);
     return text.split("\n  It took")[0];
   });
@@ -262,7 +262,7 @@ test("every error has its own text", () => {
 test("refused spawns are reported, however the run ended", () => {
   const told = keysOf(denials).map((reason) => {
     const story = lead().tell(0, "spawn.denied", { ...writer, reason });
-    return /It could not spawn [^→]*\./.exec(explained({ story: story.asks(0, "a", {}) }))?.[0];
+    return /It could not spawn [^→]*\./.exec(explainCase({ story: story.asks(0, "a", {}) }))?.[0];
   });
   expect(told).toMatchSnapshot();
 });

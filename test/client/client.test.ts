@@ -112,7 +112,7 @@ test("after a cut connection events continue behind the last one", async () => {
 });
 
 /** Returns code, status and retryable of a request that fails. */
-const failed = async (work: Promise<unknown>): Promise<unknown> =>
+const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
     (error: unknown) => (error instanceof ClientError ? [error.code, error.status, error.retryable] : error),
@@ -120,14 +120,14 @@ const failed = async (work: Promise<unknown>): Promise<unknown> =>
 
 test("a refusal has the server's code and status; an unreachable server gives neither", async () => {
   await using t = await open();
-  expect(await failed(t.client.start("unknown", "go"))).toEqual(["not-found", 404, false]);
-  expect(await failed(createClient({ url: t.url, key: "wrong" }).runs())).toEqual([
+  expect(await failureOf(t.client.start("unknown", "go"))).toEqual(["not-found", 404, false]);
+  expect(await failureOf(createClient({ url: t.url, key: "wrong" }).runs())).toEqual([
     "unauthorized",
     401,
     false,
   ]);
   const gone = createClient({ url: `http://127.0.0.1:${await freePort()}` });
-  expect(await failed(gone.runs())).toEqual(["unreachable", null, true]);
+  expect(await failureOf(gone.runs())).toEqual(["unreachable", null, true]);
 });
 
 test("every request of the client is in the server's table, and start takes every field that its route takes", async () => {
@@ -223,7 +223,7 @@ test("a client that is created for a user acts for that user in every request", 
   const [ada, bob] = ["ada", "bob"].map((user) => createClient({ url: t.url, key: t.key, user }));
   const run = await ada?.start("counter", "go", { id: "hers" });
   await expect.poll(() => run?.status()).toBe("waiting");
-  expect(await failed(bob?.run("hers").status() ?? Promise.resolve())).toEqual(["not-found", 404, false]);
+  expect(await failureOf(bob?.run("hers").status() ?? Promise.resolve())).toEqual(["not-found", 404, false]);
   await expect.poll(async () => (await t.client.runs({ user: "ada" })).items.length).toBe(1);
   expect([(await ada?.runs())?.items.length, (await bob?.runs())?.items.length]).toEqual([1, 0]);
 });

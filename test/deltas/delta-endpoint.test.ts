@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((deltas) => deltas.close()));
 });
 
-function some(
+function openProcess(
   store: Store,
   ...keys: readonly [ReturnType<typeof environmentKeys>?]
 ): ReturnType<typeof processOf> {
@@ -30,7 +30,7 @@ async function worker(
   store: Store,
   options: DeltaEndpointOptions = {},
 ): Promise<ReturnType<typeof processOf> & { readonly record: WorkerRecord }> {
-  const made = some(store);
+  const made = openProcess(store);
   await made.deltas.serve(options);
   const [record] = await store.workers.list(Date.now());
   if (!record) throw new Error("not listed");
@@ -85,7 +85,7 @@ test("a caller without the list finds nothing, and no key is created for it", as
 test("a reader with other keys gets a refusal", async () => {
   const store = memoryStore();
   await worker(store);
-  const stranger = some(store, environmentKeys({ REEVE_KEY: Buffer.alloc(32).toString("base64") }));
+  const stranger = openProcess(store, environmentKeys({ REEVE_KEY: Buffer.alloc(32).toString("base64") }));
   expect(await new Watcher(stranger.deltas, key).ended).toEqual(new DeltasCutError({ reason: "refused" }));
 });
 
@@ -93,17 +93,17 @@ test("a reader above the worker's limit is refused, and admitted when another ha
   const store = memoryStore();
   const { deltas: source } = await worker(store, { maxReaders: 1 });
   answer(source, key, "a1").take({ kind: "text", text: "hello" });
-  const first = new Watcher(some(store).deltas, key);
+  const first = new Watcher(openProcess(store).deltas, key);
   await expect.poll(() => first.shown).toBe("hello");
-  const refused = new Watcher(some(store).deltas, key);
+  const refused = new Watcher(openProcess(store).deltas, key);
   expect(await refused.ended).toEqual(new DeltasCutError({ reason: "too-many" }));
   await first.close();
-  const next = new Watcher(some(store).deltas, key);
+  const next = new Watcher(openProcess(store).deltas, key);
   await expect.poll(() => next.shown).toBe("hello");
 });
 
 /** A reader that authenticates and then reads nothing. */
-async function deaf(record: WorkerRecord, sealer: Seal, at = Date.now()): Promise<Socket> {
+async function connectWithoutReading(record: WorkerRecord, sealer: Seal, at = Date.now()): Promise<Socket> {
   const { hostname, port, pathname } = new URL(record.url);
   const proof = seal(sealer, { purpose: "watch deltas", worker: record.id, at });
   const socket = connect({ host: hostname, port: Number(port) });
@@ -120,9 +120,9 @@ test("a reader that does not read is disconnected, and others continue", async (
   const store = memoryStore();
   const { deltas: source, record, sealer } = await worker(store);
   const feed = answer(source, key, "a1");
-  const watcher = new Watcher(some(store).deltas, key);
+  const watcher = new Watcher(openProcess(store).deltas, key);
   await expect.poll(() => watcher.heard.length).toBe(1);
-  const socket = await deaf(record, await sealer(key));
+  const socket = await connectWithoutReading(record, await sealer(key));
   const gone = once(socket, "close");
   let said = "";
   const talking = setInterval(() => {
@@ -173,7 +173,7 @@ test("an idle reader gets signs of life until the key of the tree is destroyed",
   await deltas.serve({});
   const [record] = await store.workers.list(clock.now());
   if (!record) throw new Error("not listed");
-  const socket = await deaf(record, await sealer(key), clock.now());
+  const socket = await connectWithoutReading(record, await sealer(key), clock.now());
   let heard = Buffer.alloc(0);
   socket.on("data", (chunk: Buffer) => (heard = Buffer.concat([heard, chunk])));
   await clock.advance(10_000);

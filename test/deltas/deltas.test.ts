@@ -11,21 +11,21 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((deltas) => deltas.close()));
 });
 
-function some(store: Parameters<typeof processOf>[0]): Deltas {
+function openDeltas(store: Parameters<typeof processOf>[0]): Deltas {
   const { deltas } = processOf(store);
   open.push(deltas);
   return deltas;
 }
 
 async function worker(store: Parameters<typeof processOf>[0]): Promise<Deltas> {
-  const deltas = some(store);
+  const deltas = openDeltas(store);
   await deltas.serve({});
   return deltas;
 }
 
 test("pieces that come close together are sent as one, and the last ones before the end", async () => {
   const store = memoryStore();
-  const [source, reader] = [await worker(store), some(store)];
+  const [source, reader] = [await worker(store), openDeltas(store)];
   const feed = answer(source, key, "a1");
   const watcher = new Watcher(reader, key);
   await expect.poll(() => watcher.heard.length).toBe(1);
@@ -43,7 +43,7 @@ test("a subscriber that joins during an answer gets it from its beginning, in th
   const feed = answer(source, key, "a1");
   feed.take({ kind: "reasoning", text: "hm" });
   feed.take({ kind: "text", text: "Once " });
-  const watchers = [new Watcher(source, key), new Watcher(some(store), key)];
+  const watchers = [new Watcher(source, key), new Watcher(openDeltas(store), key)];
   await expect.poll(() => watchers.map(({ shown }) => shown)).toEqual(["hmOnce ", "hmOnce "]);
   feed.take({ kind: "text", text: "upon" });
   for (const watcher of watchers) {
@@ -56,8 +56,8 @@ test("a subscriber that joins during an answer gets it from its beginning, in th
 test("trees of two tenants with the same id have separate streams, in this and other processes", async () => {
   const store = memoryStore();
   const source = await worker(store);
-  const watchers = [new Watcher(source, "other/books"), new Watcher(some(store), "other/books")];
-  const own = new Watcher(some(store), key);
+  const watchers = [new Watcher(source, "other/books"), new Watcher(openDeltas(store), "other/books")];
+  const own = new Watcher(openDeltas(store), key);
   const feed = answer(source, key, "a1");
   feed.take({ kind: "text", text: "a secret" });
   await expect.poll(() => own.shown).toBe("a secret");
@@ -67,7 +67,7 @@ test("trees of two tenants with the same id have separate streams, in this and o
 
 test("after a lost worker another one restarts the answer, and no text is missing", async () => {
   const store = memoryStore();
-  const [first, reader] = [await worker(store), some(store)];
+  const [first, reader] = [await worker(store), openDeltas(store)];
   answer(first, key, "a1").take({ kind: "text", text: "half of" });
   const watcher = new Watcher(reader, key);
   await expect.poll(() => watcher.shown).toBe("half of");
@@ -96,7 +96,7 @@ test("the pieces of an abandoned attempt are dropped", async () => {
 });
 
 test("without an endpoint a model streams only while there is a subscriber", async () => {
-  const reader = some(memoryStore());
+  const reader = openDeltas(memoryStore());
   expect(() => answer(reader, key, "a1")).toThrow("no watcher");
   const watcher = new Watcher(reader, key);
   answer(reader, key, "a2").end();
@@ -105,7 +105,7 @@ test("without an endpoint a model streams only while there is a subscriber", asy
 });
 
 test("a reader that reads nothing is disconnected with an error, and its queue is freed", async () => {
-  const source = some(memoryStore());
+  const source = openDeltas(memoryStore());
   const over = Promise.withResolvers<void>();
   const slow = source.watch(key, () => over.promise);
   const first = slow.next();
@@ -118,7 +118,7 @@ test("a reader that reads nothing is disconnected with an error, and its queue i
 });
 
 test("an error that ends the tree ends its watchers with the error", async () => {
-  const broken = some(memoryStore()).watch(key, () => Promise.reject(new Error("no such run")));
+  const broken = openDeltas(memoryStore()).watch(key, () => Promise.reject(new Error("no such run")));
   await expect(broken.next()).rejects.toThrow("no such run");
 });
 
@@ -127,7 +127,7 @@ test("readers get the newest progress of a call, even late readers, in this and 
   const source = await worker(store);
   const feed = updates(source, key, "t1");
   feed.take({ tool: "fetch", callId: "c1", progress: 1 });
-  const watchers = [new Watcher(source, key), new Watcher(some(store), key)];
+  const watchers = [new Watcher(source, key), new Watcher(openDeltas(store), key)];
   const newest = (): readonly unknown[] => watchers.map(({ heard }) => heard.at(-1)?.update?.progress);
   await expect.poll(newest).toEqual([1, 1]);
   for (let n = 2; n <= 100; n += 1) feed.take({ tool: "fetch", callId: "c1", progress: n });
@@ -146,7 +146,7 @@ test("readers get the newest progress of a call, even late readers, in this and 
 });
 
 test("the progress of a call is not recorded if no reader can subscribe", () => {
-  const deltas = some(memoryStore());
+  const deltas = openDeltas(memoryStore());
   const feed = updates(deltas, key, "t1");
   expect(feed.isOpen).toBe(false);
   feed.take({ tool: "fetch", callId: "c1", progress: 1 });

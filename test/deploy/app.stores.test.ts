@@ -58,7 +58,7 @@ test("the sample worker and server run with the manifests' settings, and end on 
   const body = JSON.stringify({ agent: "writer", input: "When was the pump built?" });
   const headers = { "content-type": "application/json" };
   expect((await fetch(runs, { method: "POST", headers, body })).status).toBe(401);
-  const authorization = `Bearer ${await said(start("key.ts", shared, ["acme", "read,run"]))}`;
+  const authorization = `Bearer ${await readOutput(start("key.ts", shared, ["acme", "read,run"]))}`;
   const accepted = await fetch(runs, { method: "POST", headers: { ...headers, authorization }, body });
   expect(accepted.status).toBe(202);
   const { treeId } = z.object({ treeId: z.string() }).parse(await accepted.json());
@@ -66,7 +66,7 @@ test("the sample worker and server run with the manifests' settings, and end on 
     (await (await fetch(`${runs}/${treeId}`, { headers: { authorization } })).text()).includes('"completed"'),
   );
 
-  expect(await Promise.all([worker, http].map(ended))).toEqual([0, 0]);
+  expect(await Promise.all([worker, http].map(terminate))).toEqual([0, 0]);
 }, 300_000);
 
 function start(
@@ -84,7 +84,8 @@ function start(
 }
 
 /** Returns all output of a process, once it has ended. */
-const said = async ({ stdout }: ChildProcess): Promise<string> => (stdout ? (await text(stdout)).trim() : "");
+const readOutput = async ({ stdout }: ChildProcess): Promise<string> =>
+  stdout ? (await text(stdout)).trim() : "";
 
 const answers = (url: string): Promise<boolean> =>
   fetch(url).then(
@@ -92,7 +93,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   );
 
-async function ended(child: ChildProcess): Promise<unknown> {
+async function terminate(child: ChildProcess): Promise<unknown> {
   const exit = once(child, "exit");
   child.kill("SIGTERM");
   return (await exit)[0];

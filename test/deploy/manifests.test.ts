@@ -95,7 +95,7 @@ const documents = files.flatMap((file) =>
     return document.toJS();
   }),
 );
-const of = <Kind extends z.ZodType>(schema: Kind, ...kinds: readonly string[]): z.infer<Kind>[] =>
+const documentsOf = <Kind extends z.ZodType>(schema: Kind, ...kinds: readonly string[]): z.infer<Kind>[] =>
   documents
     .filter((document) => kinds.includes(z.object({ kind: z.string() }).parse(document).kind))
     .map((document) => schema.parse(document));
@@ -107,15 +107,15 @@ const manifests = documents
       .parse(document),
   )
   .flatMap(({ metadata, ...rest }) => (metadata ? [{ ...rest, metadata }] : []));
-const workloads = of(workload, "Deployment", "StatefulSet");
-const policies = of(policy, "NetworkPolicy");
-const named = (name: string): z.infer<typeof workload> => {
+const workloads = documentsOf(workload, "Deployment", "StatefulSet");
+const policies = documentsOf(policy, "NetworkPolicy");
+const workloadNamed = (name: string): z.infer<typeof workload> => {
   const found = workloads.find(({ metadata }) => metadata.name === name);
   if (!found) throw new Error(`there is no ${name}`);
   return found;
 };
 const containerOf = (name: string): z.infer<typeof container> => {
-  const [only] = named(name).spec.template.spec.containers;
+  const [only] = workloadNamed(name).spec.template.spec.containers;
   if (!only) throw new Error(`${name} has no container`);
   return only;
 };
@@ -181,8 +181,8 @@ test("workloads, budgets and services select their pods", () => {
   const pods = workloads.map(({ spec }) => spec.template.metadata.labels);
   const selectors = [
     ...workloads.map(({ spec }) => spec.selector.matchLabels),
-    ...of(disruption, "PodDisruptionBudget").map(({ spec }) => spec.selector.matchLabels),
-    ...of(service, "Service").map(({ spec }) => spec.selector),
+    ...documentsOf(disruption, "PodDisruptionBudget").map(({ spec }) => spec.selector.matchLabels),
+    ...documentsOf(service, "Service").map(({ spec }) => spec.selector),
   ];
   expect(selectors).toHaveLength(9);
   for (const selector of selectors) expect(pods).toContainEqual(expect.objectContaining(selector));
@@ -208,7 +208,7 @@ test("a worker has the time to drain before it is killed", () => {
   const drainS = Number(env.find(({ name }) => name === "DRAIN_MS")?.value) / 1000;
   const [command, pauseS] = lifecycle?.preStop.exec.command ?? [];
   expect(command).toBe("sleep");
-  const { terminationGracePeriodSeconds } = named("worker-b1").spec.template.spec;
+  const { terminationGracePeriodSeconds } = workloadNamed("worker-b1").spec.template.spec;
   expect(terminationGracePeriodSeconds).toBeGreaterThan(drainS + Number(pauseS));
   expect(parseInt(String(services["worker"]?.["stop_grace_period"]), 10)).toBeGreaterThan(
     Number(services["worker"]?.environment["DRAIN_MS"]) / 1000,
@@ -216,11 +216,11 @@ test("a worker has the time to drain before it is killed", () => {
 });
 
 test("there are two workers, and only the server can be reached from outside", () => {
-  expect(named("worker-b1").spec.replicas).toBeGreaterThanOrEqual(2);
+  expect(workloadNamed("worker-b1").spec.replicas).toBeGreaterThanOrEqual(2);
   expect(services["worker"]?.deploy?.replicas).toBeGreaterThanOrEqual(2);
   const published = Object.entries(services).filter(([, each]) => each.ports);
   expect(published.map(([name]) => name)).toEqual(["server"]);
-  expect(of(service, "Service")).toHaveLength(3);
+  expect(documentsOf(service, "Service")).toHaveLength(3);
 });
 
 test("only named pods may connect: Restate's admin is for workers, a worker's port is for Restate", () => {

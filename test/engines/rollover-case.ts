@@ -6,7 +6,7 @@ import { eventually } from "../../src/testing/engine-suite/harness.ts";
 import { ask, spender } from "../../src/testing/engine-suite/spender.ts";
 
 /** An engine whose objects see a time that the test sets. */
-function shifted(inner: Engine, offset: () => number): Engine {
+function shiftTime(inner: Engine, offset: () => number): Engine {
   const shift = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
     Object.fromEntries(
       Object.entries(methods).map(([name, method]) => [
@@ -34,7 +34,7 @@ export async function showRollover(inner: Engine, serve: (runtime: Runtime) => P
   const model = manualModel();
   const once = spender(model, [ask(100)], { name: "once" });
   const twice = spender(model, [ask(100), ask(80)], { name: "twice" });
-  await using runtime = new Runtime({ agents: [once, twice], engine: shifted(inner, () => offset) });
+  await using runtime = new Runtime({ agents: [once, twice], engine: shiftTime(inner, () => offset) });
   await serve(runtime);
   const tenant = `tenant-${crypto.randomUUID()}`;
   await runtime.tenants.setBudget({ tenant }, { maxTokens: 300, per: "day" });

@@ -26,7 +26,7 @@ const open = (double: FakeProvider) => {
   return (id: string) => openai.chat(id);
 };
 
-const billed = ({ bill }: FakeProvider): number => {
+const costOfBill = ({ bill }: FakeProvider): number => {
   const { inputTokens, outputTokens } = bill.total();
   return inputTokens + outputTokens;
 };
@@ -50,7 +50,7 @@ async function leadAndWriter(model: (id: string) => LanguageModelV4): Promise<un
 test("without govern, a stop condition of the AI SDK lets a child spend four times the limit", async () => {
   const double = await openDouble({ script });
   await leadAndWriter(open(double));
-  expect(billed(double)).toBeGreaterThan(4 * limit);
+  expect(costOfBill(double)).toBeGreaterThan(4 * limit);
 });
 
 test("one account for the same agents keeps the limit, by the provider's own bill", async () => {
@@ -61,9 +61,9 @@ test("one account for the same agents keeps the limit, by the provider's own bil
     await expect(leadAndWriter(governed)).rejects.toThrow(BudgetExhaustedError);
     return account.spend;
   });
-  expect(billed(double)).toBeLessThanOrEqual(limit);
-  expect(billed(double)).toBeGreaterThan(limit / 2);
-  expect(spend.settled.tokens).toBe(billed(double));
+  expect(costOfBill(double)).toBeLessThanOrEqual(limit);
+  expect(costOfBill(double)).toBeGreaterThan(limit / 2);
+  expect(spend.settled.tokens).toBe(costOfBill(double));
 });
 
 test("a refused call fails with the error of the budget, and the AI SDK does not make it again", async () => {
@@ -102,7 +102,7 @@ test("a stream is settled at its end", async () => {
   for await (const delta of textStream) text += delta;
   expect(text).toBe("at the brook");
   expect(model.account.spend).toMatchObject({
-    settled: { tokens: billed(double) },
+    settled: { tokens: costOfBill(double) },
     reserved: { tokens: 0 },
     inDoubt: { tokens: 0 },
   });
@@ -118,6 +118,6 @@ test("an aborted stream stays booked at its ceiling", async () => {
   for await (const { type } of fullStream) if (type === "text-delta") abort.abort();
   const { settled, reserved, inDoubt } = model.account.spend;
   expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);
-  expect(inDoubt.tokens).toBeGreaterThanOrEqual(billed(double));
+  expect(inDoubt.tokens).toBeGreaterThanOrEqual(costOfBill(double));
   expect(model.account.doubts).toHaveLength(1);
 });

@@ -24,7 +24,7 @@ const everyDoor = Object.keys(providers).flatMap((provider) => [
 ]);
 
 /** Asks for the beginnings of random conversations, and compares each reservation with the bill. */
-async function neverMoreThanReserved(
+async function expectWithinReservation(
   { provider, door }: (typeof everyDoor)[number],
   settings: FakeProviderOptions,
   beginnings: (messages: readonly ChatMessage[]) => readonly number[],
@@ -57,7 +57,7 @@ async function neverMoreThanReserved(
 }
 
 test.each(everyDoor)("$provider, at its $door: no call costs more than it reserved", async (way) => {
-  await neverMoreThanReserved(way, {}, (messages) => [messages.length]);
+  await expectWithinReservation(way, {}, (messages) => [messages.length]);
 });
 
 test.each(everyDoor)(
@@ -65,6 +65,6 @@ test.each(everyDoor)(
   async (way) => {
     // The fake provider draws the hidden text of each prompt; a real one hides the same text in the same prefix.
     const nothingHidden = { hiddenTokensPerMessage: 0, toolPromptTokens: 0 };
-    await neverMoreThanReserved(way, nothingHidden, (messages) => [2, messages.length]);
+    await expectWithinReservation(way, nothingHidden, (messages) => [2, messages.length]);
   },
 );

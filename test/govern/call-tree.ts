@@ -144,9 +144,9 @@ export class MeteredModel {
     const { plan, usage } = this.#bill(options);
     await this.#scheduler.schedule(Promise.resolve());
     if (plan.fault === "throws") throw new Error("after the work was done");
-    if (plan.fault === "hangs") await aborted(options.abortSignal);
+    if (plan.fault === "hangs") await waitForAbort(options.abortSignal);
     const finishReason = { unified: "stop", raw: undefined } as const;
-    return { content: [], finishReason, usage: reported(usage, plan.fault), warnings: [] };
+    return { content: [], finishReason, usage: reportUsage(usage, plan.fault), warnings: [] };
   }
 
   async #stream(options: LanguageModelV4CallOptions) {
@@ -157,12 +157,12 @@ export class MeteredModel {
       yield { type: "text-start", id: "1" };
       await scheduler.schedule(Promise.resolve());
       if (fault === "throws" || fault === "broken-stream") throw new Error("broken off");
-      if (fault === "hangs") await aborted(options.abortSignal);
+      if (fault === "hangs") await waitForAbort(options.abortSignal);
       if (fault === "endless-stream") return;
       yield {
         type: "finish",
         finishReason: { unified: "stop", raw: undefined },
-        usage: reported(usage, fault),
+        usage: reportUsage(usage, fault),
       };
     }
     return { stream: ReadableStream.from(parts()) };
@@ -195,7 +195,7 @@ function tokensOf(message: object): number {
   return Math.ceil((Buffer.byteLength(text) + 16) * ((text.length % 10) + 1) * 0.1);
 }
 
-function reported({ input, output }: Usage, fault: Fault) {
+function reportUsage({ input, output }: Usage, fault: Fault) {
   const total = fault === "no-usage" ? undefined : fault === "absurd-usage" ? input * 1e9 : input;
   return {
     inputTokens: { total, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -203,7 +203,7 @@ function reported({ input, output }: Usage, fault: Fault) {
   };
 }
 
-async function aborted(signal: AbortSignal | undefined): Promise<never> {
+async function waitForAbort(signal: AbortSignal | undefined): Promise<never> {
   await new Promise<void>((resolve) => {
     if (signal?.aborted) resolve();
     signal?.addEventListener("abort", () => resolve());

@@ -33,11 +33,11 @@ function modelOf(name: ProviderName, { baseURL }: FakeProvider, fetch: GovernedF
   }
 }
 
-function sentIn(init: RequestInit | undefined): unknown {
+function bodyOf(init: RequestInit | undefined): unknown {
   return typeof init?.body === "string" ? JSON.parse(init.body) : null;
 }
 
-function billed({ bill }: FakeProvider): number {
+function tokensOfBill({ bill }: FakeProvider): number {
   const { inputTokens, outputTokens } = bill.total();
   return inputTokens + outputTokens;
 }
@@ -48,7 +48,7 @@ test.each(everyWay)("$name, $mode: the reservation becomes the provider's bill",
   const { text } = await ask(modelOf(name, double, fetch), mode, { tools: [look] });
   expect(text).toBe("at the brook");
   const { settled, reserved, inDoubt } = fetch.account.spend;
-  expect(settled).toEqual({ tokens: billed(double), costMicros: double.bill.costMicros(prices) });
+  expect(settled).toEqual({ tokens: tokensOfBill(double), costMicros: double.bill.costMicros(prices) });
   expect([reserved.tokens, inDoubt.tokens]).toEqual([0, 0]);
 });
 
@@ -57,8 +57,8 @@ test.each(everyWay)("$name, $mode: a call gets at most the output that fits", as
   const fetch = govern.fetch({ budget: { maxTokens: 500 } });
   const { finishReason } = await ask(modelOf(name, double, fetch), mode, { maxOutputTokens: 2_000 });
   expect(finishReason).toBe("length");
-  expect(billed(double)).toBeLessThanOrEqual(500);
-  expect(billed(double)).toBeGreaterThan(200);
+  expect(tokensOfBill(double)).toBeLessThanOrEqual(500);
+  expect(tokensOfBill(double)).toBeGreaterThan(200);
 });
 
 test.each(everyWay)("$name, $mode: a call that does not fit is never made", async ({ name, mode }) => {
@@ -89,7 +89,7 @@ test.each(everyWayWith(mishaps))(
     await ask(modelOf(name, double, fetch), mode).catch(() => {});
     const { settled, reserved, inDoubt } = fetch.account.spend;
     expect([settled.tokens, reserved.tokens]).toEqual([0, 0]);
-    expect(inDoubt.tokens).toBeGreaterThanOrEqual(billed(double));
+    expect(inDoubt.tokens).toBeGreaterThanOrEqual(tokensOfBill(double));
   },
 );
 
@@ -114,7 +114,7 @@ test("several answers of one request share the limit", async () => {
   const fetch = govern.fetch({
     budget: { maxTokens: 1_000 },
     fetch: (input, init) => {
-      sent.push(sentIn(init));
+      sent.push(bodyOf(init));
       return globalThis.fetch(input, init);
     },
   });
@@ -167,7 +167,7 @@ test("a request that cannot be counted is refused under a limit; a GET request i
 test("OpenAI gets the limit in the field that all of its models take, and is priced from the list", async () => {
   const bodies: unknown[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
-    bodies.push(sentIn(init));
+    bodies.push(bodyOf(init));
     return Response.json({ usage: { prompt_tokens: 10, completion_tokens: 5 } });
   };
   const governed = govern.fetch({ budget: { maxCostUsd: 1 }, fetch });

@@ -6,7 +6,7 @@ import { MeteredModel, programs, type Shadow } from "./call-tree.ts";
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1000);
 
 /** Returns all amounts of an account, in flight or not. */
-function held({ account: { spend } }: Shadow) {
+function totalOf({ account: { spend } }: Shadow) {
   const { settled, reserved, inDoubt } = spend;
   return {
     tokens: settled.tokens + reserved.tokens + inDoubt.tokens,
@@ -28,7 +28,7 @@ test(
       const root = await scheduler.waitFor(model.run(program));
       expect(model.over).toEqual([]);
       for (const shadow of everyAccount(root)) {
-        const { tokens, cost } = held(shadow);
+        const { tokens, cost } = totalOf(shadow);
         const { maxTokens = Infinity, maxCostUsd = Infinity } = shadow.account.budget;
         // Nothing remains reserved and, if there is a limit, nothing is booked below its cost.
         expect(shadow.account.spend.reserved).toEqual({ tokens: 0, costMicros: 0 });

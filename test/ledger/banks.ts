@@ -99,11 +99,11 @@ export class LedgerBank implements Bank {
 
   /** An ended run leaves its account, not those of its ancestors. */
   #path(run: RunId): readonly (RunId | null)[] {
-    return [null, ...upwards(this.#parents, run)];
+    return [null, ...pathUpwards(this.#parents, run)];
   }
 }
 
-function* upwards(leads: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunId> {
+function* pathUpwards(leads: ReadonlyMap<RunId, RunId>, run: RunId): Generator<RunId> {
   for (let each: RunId | undefined = run; each; each = leads.get(each)) yield each;
 }
 
@@ -136,7 +136,7 @@ class Tabs {
   }
 
   #path(run: RunId): readonly (RunId | null)[] {
-    return [null, ...upwards(this.#lead, run)];
+    return [null, ...pathUpwards(this.#lead, run)];
   }
 }
 

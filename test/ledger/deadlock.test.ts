@@ -104,7 +104,7 @@ test("2.12 the queue advances when the requester must yield", () => {
 });
 
 /** Both slots are held by runs that wait for `a`, which has none. */
-function allWaitForA(prepare: (tree: Tree) => void): Tree {
+function treeWaitingForA(prepare: (tree: Tree) => void): Tree {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   prepare(tree);
@@ -119,7 +119,7 @@ const lent = [
 ];
 
 test("2.12 a lent slot goes to the first in the queue, and no run is dropped", () => {
-  const tree = allWaitForA((before) => {
+  const tree = treeWaitingForA((before) => {
     before.admit("b", { priority: "high" });
     before.of("yield", "a");
     before.admit("c", { onFull: "wait" });
@@ -130,7 +130,7 @@ test("2.12 a lent slot goes to the first in the queue, and no run is dropped", (
 });
 
 test("2.12 a slot is lent to a run that wakes without one", () => {
-  const tree = allWaitForA((before) => {
+  const tree = treeWaitingForA((before) => {
     before.wait("a", null);
     before.admit("b", { priority: "high" });
   });
@@ -139,7 +139,7 @@ test("2.12 a slot is lent to a run that wakes without one", () => {
 });
 
 test("2.12 a slot is lent to a run that is resumed without one", () => {
-  const tree = allWaitForA((before) => {
+  const tree = treeWaitingForA((before) => {
     before.of("pause", "a");
     before.of("yield", "a");
     before.admit("b", { priority: "high" });

@@ -2,17 +2,17 @@ import { expect, test } from "vitest";
 import { Ledger } from "#ledger";
 import { attempt, root, run, step, Tree } from "./tree.ts";
 
-const refused = (why: string, reason: string | null = null) => ({ kind: "refused", why, reason });
+const refusalOf = (why: string, reason: string | null = null) => ({ kind: "refused", why, reason });
 
 const { limits } = Ledger.noLease;
 
 test("nothing begins in a run that has ended, is cancelled or is past its deadline", () => {
   const tree = new Tree({ treeBudget: { deadlineS: 10 } });
-  expect(tree.begin("gone")).toEqual(refused("ended"));
+  expect(tree.begin("gone")).toEqual(refusalOf("ended"));
   expect(tree.begin("root", { at: 11_000 })).toMatchObject({ kind: "granted" });
-  expect(tree.begin("root", { at: 11_001 })).toEqual(refused("deadline"));
+  expect(tree.begin("root", { at: 11_001 })).toEqual(refusalOf("deadline"));
   tree.cancel("root", "enough");
-  expect(tree.begin("root", { at: 11_001 })).toEqual(refused("cancelled", "enough"));
+  expect(tree.begin("root", { at: 11_001 })).toEqual(refusalOf("cancelled", "enough"));
 });
 
 test("an execution that another one has replaced begins nothing", () => {
@@ -20,12 +20,12 @@ test("an execution that another one has replaced begins nothing", () => {
   const begin = (id: string) => tree.begin("root", { epoch: { id, order: null } });
   expect(begin("a")).toMatchObject({ kind: "granted" });
   expect(begin("b")).toMatchObject({ kind: "granted" });
-  expect(begin("a")).toEqual(refused("superseded"));
+  expect(begin("a")).toEqual(refusalOf("superseded"));
   expect(begin("b")).toMatchObject({ kind: "granted" });
   tree.of("pause", "root");
-  expect(begin("c")).toEqual(refused("paused"));
+  expect(begin("c")).toEqual(refusalOf("paused"));
   tree.of("resume", "root");
-  expect(begin("b")).toEqual(refused("superseded"));
+  expect(begin("b")).toEqual(refusalOf("superseded"));
   expect(begin("c")).toMatchObject({ kind: "granted" });
 });
 
@@ -61,19 +61,19 @@ test("superseded executions are remembered up to a number, so that the state sta
   for (let index = 0; index < 100; index++)
     tree.begin("root", { epoch: { id: `execution-${index}`, order: null } });
   expect(tree.state.slots[root]?.fence.older).toHaveLength(16);
-  expect(tree.begin("root", { epoch: { id: "execution-98", order: null } })).toEqual(refused("superseded"));
+  expect(tree.begin("root", { epoch: { id: "execution-98", order: null } })).toEqual(refusalOf("superseded"));
 });
 
 test("a run that yields, is parked, is held or has no slot yet begins nothing", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  expect(tree.begin("a")).toEqual(refused("paused"));
-  expect(tree.begin("b")).toEqual(refused("paused"));
+  expect(tree.begin("a")).toEqual(refusalOf("paused"));
+  expect(tree.begin("b")).toEqual(refusalOf("paused"));
   tree.of("yield", "a");
-  expect(tree.begin("a")).toEqual(refused("paused"));
+  expect(tree.begin("a")).toEqual(refusalOf("paused"));
   tree.of("pause", "b");
-  expect(tree.begin("b")).toEqual(refused("paused"));
+  expect(tree.begin("b")).toEqual(refusalOf("paused"));
 });
 
 test("a waiting run that begins is running again", () => {
@@ -97,7 +97,7 @@ test("5.4 three lost attempts of one step pause the run", () => {
   tree.admit("a");
   for (const id of ["1", "2", "3"]) tree.begin("a", { step: step(1), attempt: attempt(id) });
   expect(tree.begin("a", { step: step(1), attempt: attempt("4") })).toEqual({
-    ...refused("paused"),
+    ...refusalOf("paused"),
     reason: `3 attempts of ${step(1)} were lost`,
   });
   expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "held" }]);

@@ -7,7 +7,7 @@ import { root, run, Tree } from "./tree.ts";
 const names = Array.from({ length: 200 }, (_, index) => `r${index}`);
 
 /** A full tree with 200 queued runs that came at different times. */
-function queued(priorityOf: (index: number) => Priority): Tree {
+function treeWithQueue(priorityOf: (index: number) => Priority): Tree {
   const tree = new Tree({ maxAgents: 2, allowPreempt: false });
   tree.admit("busy");
   for (const [index, name] of names.entries()) {
@@ -30,7 +30,7 @@ function drain(tree: Tree): readonly RunId[] {
 }
 
 test("a queue longer than a page is served in its order", () => {
-  const tree = queued(() => "normal");
+  const tree = treeWithQueue(() => "normal");
   checkHeadcount(tree.state);
   expect(Object.keys(tree.state.pages).length).toBeGreaterThan(3);
   expect(drain(tree)).toEqual(names.map(run));
@@ -41,7 +41,7 @@ test("a queue longer than a page is served in its order", () => {
 test("a long queue stays sorted when runs leave, return or change priority", () => {
   const change = fc.tuple(fc.nat(5), fc.nat(199), fc.nat(4));
   const property = fc.property(fc.array(change, { minLength: 40, maxLength: 80 }), (changes) => {
-    const tree = queued((index) => Priority.all[index % 4] ?? "normal");
+    const tree = treeWithQueue((index) => Priority.all[index % 4] ?? "normal");
     for (const [kind, who, how] of changes) {
       const name = names[who] ?? "";
       tree.at += how * 20_000;

@@ -54,16 +54,16 @@ export class RowStore {
     const own = this.#state;
     if (
       !isDeepStrictEqual(
-        [own.tree, sorted(own.slots), sorted(own.pages)],
-        [tree, sorted(slots), sorted(pages)],
+        [own.tree, sortEntries(own.slots), sortEntries(own.pages)],
+        [tree, sortEntries(slots), sortEntries(pages)],
       )
     )
       throw new Error("a host that loads rows one by one has another state");
-    if (!isDeepStrictEqual(sorted(own.waits), sorted(waits))) throw new Error("other waits");
+    if (!isDeepStrictEqual(sortEntries(own.waits), sortEntries(waits))) throw new Error("other waits");
   }
 }
 
-const sorted = (record: Readonly<Record<string, unknown>>): unknown =>
+const sortEntries = (record: Readonly<Record<string, unknown>>): unknown =>
   Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 function expectEqual(what: string, found: unknown, expected: unknown): void {

@@ -22,7 +22,7 @@ test(
 );
 
 // Nothing is lost and all is reported: only the overlap of calls remains.
-const untroubled = ({ moves, ...rest }: Scenario): Scenario => ({
+const withoutFaults = ({ moves, ...rest }: Scenario): Scenario => ({
   ...rest,
   moves: moves.map(([caller, size, luck]) => [caller, size, luck < 6 ? luck + 6 : luck] as const),
 });
@@ -31,7 +31,7 @@ test.each([
   ["counting after the call", countAfter],
   ["checking the balance first", checkFirst],
 ])("P4 %s overspends in the same scenarios, even if no call is lost", (_, planted) => {
-  const sample = fc.sample(scenarios, { numRuns: 3000, seed: 1 }).map(untroubled);
+  const sample = fc.sample(scenarios, { numRuns: 3000, seed: 1 }).map(withoutFaults);
   const markets = sample.map((scenario) => new Market(planted(scenario), scenario).play());
   expect(markets.filter(({ worst }) => worst > 0).length).toBeGreaterThan(1000);
 });

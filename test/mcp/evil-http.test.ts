@@ -73,12 +73,12 @@ test.for(["application/json", "text/event-stream"])(
   },
 );
 
-const nested = (levels: number): unknown =>
+const nestLists = (levels: number): unknown =>
   Array.from({ length: levels }).reduce((inner: unknown) => [inner], []);
 const manyKeys = Object.fromEntries(Array.from({ length: 10_001 }, (_, key) => [`k${key}`, 1]));
 
 test.for<[string, unknown]>([
-  ["maxDepth is 64", nested(70)],
+  ["maxDepth is 64", nestLists(70)],
   ["maxKeys is 10000", manyKeys],
 ])("a result beyond the limit %s is an error result", async ([limit, structuredContent]) => {
   await using server = await serve((response, id) => {

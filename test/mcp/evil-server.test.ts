@@ -15,7 +15,7 @@ const address = (mode: string): McpOptions => ({
 const honestPins = pinTools(address("honest"));
 
 /** The server with the tools that an honest one of its kind lists. */
-const approved = async (mode: string, options: Partial<McpOptions> = {}): Promise<McpOptions> => ({
+const optionsFor = async (mode: string, options: Partial<McpOptions> = {}): Promise<McpOptions> => ({
   ...address(mode),
   pins: await honestPins,
   ...options,
@@ -47,7 +47,7 @@ async function callTools(extension: Extension, calls = 1): Promise<Outcome> {
 }
 
 test("tools of an honest server have high risk, and their results are untrusted", async () => {
-  await using server = mcp(await approved("honest"));
+  await using server = mcp(await optionsFor("honest"));
   expect(server.tools?.[0]).toMatchObject({ name: "evil_look", risk: "high", origin: "web" });
   expect(await callTools(server)).toMatchObject({
     texts: ["found 1, listed 1"],
@@ -57,7 +57,7 @@ test("tools of an honest server have high risk, and their results are untrusted"
 });
 
 test("the user's settings decide risk and trust, and the server's hints decide nothing", async () => {
-  const options = await approved("honest", { tools: { look: { risk: "safe" } }, trust: "trusted" });
+  const options = await optionsFor("honest", { tools: { look: { risk: "safe" } }, trust: "trusted" });
   await using server = mcp(options);
   expect(server.tools?.[0]).toMatchObject({ risk: "safe", trust: "trusted" });
   expect(await callTools(server)).toMatchObject({ status: "completed", labels: undefined });
@@ -65,7 +65,7 @@ test("the user's settings decide risk and trust, and the server's hints decide n
 
 test("a tool whose description changes later is disabled, and the model never sees the change", async () => {
   const problems: string[] = [];
-  await using server = mcp(await approved("changes", { onProblem: (problem) => problems.push(problem) }));
+  await using server = mcp(await optionsFor("changes", { onProblem: (problem) => problems.push(problem) }));
   const { texts, description } = await callTools(server, 4);
   expect(texts.slice(0, 2)).toEqual(["found 1, listed 1", "found 2, listed 1"]);
   const off = expect.stringMatching(
@@ -77,7 +77,7 @@ test("a tool whose description changes later is disabled, and the model never se
 });
 
 test("a tool that is added later is not a tool of the agent", async () => {
-  await using server = mcp(await approved("adds"));
+  await using server = mcp(await optionsFor("adds"));
   const { texts } = await callTools(server, 2);
   expect(texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
   expect(server.tools?.map(({ name }) => name)).toEqual(["evil_look"]);
@@ -85,7 +85,7 @@ test("a tool that is added later is not a tool of the agent", async () => {
 
 test("a tool listed twice is disabled", async () => {
   expect(await pinTools(address("shadows"))).toEqual({ tools: [] });
-  await using server = mcp(await approved("shadows"));
+  await using server = mcp(await optionsFor("shadows"));
   expect((await callTools(server)).texts).toEqual([
     expect.stringContaining("error: tool look of MCP server evil is listed twice"),
   ]);
@@ -101,8 +101,8 @@ test("two tools whose names become equal are both disabled", async () => {
 });
 
 test("an agent's own tool is not replaced by one of a server", async () => {
-  await using server = mcp(await approved("honest"));
-  await using other = mcp(await approved("honest"));
+  await using server = mcp(await optionsFor("honest"));
+  await using other = mcp(await optionsFor("honest"));
   const writer = agent({ name: "writer", model: scriptedModel([say("done")]), extensions: [server, other] });
   expect(writer.tools?.filter(({ name }) => name === "evil_look")).toEqual(server.tools);
 });
@@ -117,7 +117,7 @@ test("a long description is cut", async () => {
 test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives", async (mode) => {
   const count = join(await mkdtemp(join(tmpdir(), "reeve-evil-")), "bytes");
   await using server = mcp(
-    await approved(mode, { args: ["test/mcp/fixtures/evil-server.ts", mode, count], maxBytes: 1_000_000 }),
+    await optionsFor(mode, { args: ["test/mcp/fixtures/evil-server.ts", mode, count], maxBytes: 1_000_000 }),
   );
   const { texts, status } = await callTools(server);
   expect(texts).toEqual([
@@ -129,33 +129,33 @@ test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives"
 });
 
 test("a server that does not answer ends with a timeout", async () => {
-  await using server = mcp(await approved("silent", { timeoutS: 1 }));
+  await using server = mcp(await optionsFor("silent", { timeoutS: 1 }));
   const { texts, status } = await callTools(server);
   expect(texts).toEqual([expect.stringMatching(/^error: .*(timed out|no result after)/i)]);
   expect(status).toBe("completed");
 });
 
 test("a flood of notifications ends the connection", async () => {
-  await using server = mcp(await approved("flood"));
+  await using server = mcp(await optionsFor("flood"));
   expect((await callTools(server)).texts).toEqual([
     expect.stringContaining("error: evil: it sent too many messages, and was disconnected"),
   ]);
 });
 
 test("however often the list changes, it is read once per tool call", async () => {
-  await using server = mcp(await approved("list-flood"));
+  await using server = mcp(await optionsFor("list-flood"));
   expect((await callTools(server, 2)).texts).toEqual(["found 1, listed 1", "found 2, listed 2"]);
 });
 
 test("an elicitation is refused by default, and no person is asked", async () => {
-  await using server = mcp(await approved("elicits"));
+  await using server = mcp(await optionsFor("elicits"));
   const { texts } = await callTools(server);
   expect(texts).toEqual([expect.stringContaining('"error"')]);
   expect(texts.join()).not.toContain("accept");
 });
 
 test("an elicitation during a call is declined if only durable ones are passed to a person", async () => {
-  await using server = mcp(await approved("elicits", { elicitation: "ask" }));
+  await using server = mcp(await optionsFor("elicits", { elicitation: "ask" }));
   expect((await callTools(server)).texts).toEqual([expect.stringContaining('"action":"decline"')]);
 });
 
@@ -165,20 +165,20 @@ test("code may answer an elicitation during a call", async () => {
     asked.push(question.message);
     return { password: "none", nested: { not: "sent" } };
   };
-  await using server = mcp(await approved("elicits", { answerInCall }));
+  await using server = mcp(await optionsFor("elicits", { answerInCall }));
   const { texts } = await callTools(server);
   expect(texts).toEqual([expect.stringContaining('"content":{"password":"none"}')]);
   expect(asked).toEqual(["Your password, please"]);
 });
 
 test("a request for a model call is refused by default", async () => {
-  await using server = mcp(await approved("samples"));
+  await using server = mcp(await optionsFor("samples"));
   const { texts } = await callTools(server);
   expect(texts).toEqual([expect.stringContaining('"error"')]);
 });
 
 test("a model call for a server is charged to the run, and is not a turn with tools", async () => {
-  await using server = mcp(await approved("samples", { sampling: "allow", maxSamplingTokens: 20 }));
+  await using server = mcp(await optionsFor("samples", { sampling: "allow", maxSamplingTokens: 20 }));
   const model = scriptedModel([call("evil_look", {}), say("yes"), say("done")]);
   const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
   await using runtime = createRuntime({ agents: [writer] });
@@ -193,10 +193,10 @@ test("a model call for a server is charged to the run, and is not a turn with to
 });
 
 test("a long error of a server is shortened, and a server that dies is reconnected", async () => {
-  await using failing = mcp(await approved("fails"));
+  await using failing = mcp(await optionsFor("fails"));
   const { texts } = await callTools(failing);
   expect(texts[0]?.length).toBeLessThan(2_100);
-  await using dying = mcp(await approved("dies"));
+  await using dying = mcp(await optionsFor("dies"));
   expect((await callTools(dying, 2)).texts).toEqual([
     expect.stringMatching(/^error: .*closed/i),
     expect.stringMatching(/^error: .*closed/i),
@@ -204,7 +204,7 @@ test("a long error of a server is shortened, and a server that dies is reconnect
 });
 
 test("progress of a server reaches readers of the run", async () => {
-  await using server = mcp(await approved("progress"));
+  await using server = mcp(await optionsFor("progress"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
   const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
   await using runtime = createRuntime({ agents: [writer] });
@@ -217,7 +217,7 @@ test("progress of a server reaches readers of the run", async () => {
 });
 
 test("a cancel reaches a call that hangs", async () => {
-  await using server = mcp(await approved("silent"));
+  await using server = mcp(await optionsFor("silent"));
   const model = scriptedModel([call("evil_look", {}), say("done")]);
   const writer = agent({ name: "writer", model, extensions: [server], permissions: "allow-all" });
   await using runtime = createRuntime({ agents: [writer] });

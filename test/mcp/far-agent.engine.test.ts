@@ -14,7 +14,7 @@ import { patient } from "./fixtures/patient.ts";
 
 afterAll(killWorkers);
 
-const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 60_000, interval: 20 });
+const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 60_000, interval: 20 });
 
 test("a task survives the worker of the offered agent, and is followed to the result of the next worker", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-far-"));
@@ -46,7 +46,7 @@ test("a task survives the worker of the offered agent, and is followed to the re
     const lead = agent({ name: "lead", model, extensions: [far] });
     await using runtime = createRuntime({ agents: [lead] });
     const run = await runtime.start(lead, "go");
-    await until(async () => (await run.status()) === "waiting");
+    await waitUntil(async () => (await run.status()) === "waiting");
     first.process.kill("SIGKILL");
     await first.exit;
     const { items } = await offering.runs.list({ tenant: "acme" });

@@ -4,7 +4,7 @@ import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
 import { root, seller, serve } from "./fixtures/agent-server.ts";
 
-const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
 /** Makes an agent of another program call the agent `name` of a server, with our own client. */
 async function callFrom(
@@ -26,8 +26,8 @@ async function callFrom(
 }
 
 /** Waits for the one tree of a server. */
-const onlyTree = (runtime: ReturnType<typeof createRuntime>) =>
-  until(async () => {
+const waitForOnlyTree = (runtime: ReturnType<typeof createRuntime>) =>
+  waitUntil(async () => {
     const { items } = await runtime.runs.list({ tenant: "acme" });
     return items[0] && runtime.run(items[0].treeId, { tenant: "acme" });
   });
@@ -37,8 +37,8 @@ test("an agent of one program follows the task of an agent of another one to its
   await using server = await serve([agent({ name: "slow", model })]);
   const [status, shown] = await callFrom(server.url, "slow", {
     move: async (run) => {
-      await until(() => model.calls.length > 0);
-      await until(async () => (await run.status()) === "waiting");
+      await waitUntil(() => model.calls.length > 0);
+      await waitUntil(async () => (await run.status()) === "waiting");
       model.calls[0]?.answer("three pumps");
     },
   });
@@ -52,14 +52,14 @@ test("a question of a far agent is asked where the call was made, and its answer
   const [status, shown] = await callFrom(server.url, "seller", {
     elicitation: "ask",
     move: async (run) => {
-      const question = await until(async () => (await run.approvals())[0]);
+      const question = await waitUntil(async () => (await run.approvals())[0]);
       expect(question).toMatchObject({ tool: "far_seller", asks: true });
       await run.edit(question?.id ?? "", { decision: "approved" });
     },
   });
   expect(status).toBe("completed");
   expect(shown).toContain("sold");
-  const [decided] = (await (await onlyTree(server.runtime))?.approvals()) ?? [];
+  const [decided] = (await (await waitForOnlyTree(server.runtime))?.approvals()) ?? [];
   expect(decided?.decision).toMatchObject({
     decision: "approved",
     by: expect.stringContaining(root.record.id),
@@ -71,12 +71,12 @@ test("a cancel of the caller's run cancels the far tree", async () => {
   await using server = await serve([agent({ name: "slow", model })]);
   const [status] = await callFrom(server.url, "slow", {
     move: async (run) => {
-      await until(() => model.calls.length > 0);
-      await until(async () => (await run.status()) === "waiting");
+      await waitUntil(() => model.calls.length > 0);
+      await waitUntil(async () => (await run.status()) === "waiting");
       await run.cancel();
     },
   });
   expect(status).toBe("cancelled");
-  const tree = await onlyTree(server.runtime);
+  const tree = await waitForOnlyTree(server.runtime);
   expect(await tree?.result()).toMatchObject({ status: "cancelled" });
 });

@@ -16,7 +16,7 @@ import {
   tasksAndForms,
 } from "./fixtures/agent-server.ts";
 
-const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
 test("a long call is a task with the tree's id, until it has the result", async () => {
   const model = manualModel();
@@ -28,7 +28,7 @@ test("a long call is a task with the tree's id, until it has the result", async 
   expect(created["pollIntervalMs"]).toBeGreaterThanOrEqual(500);
   const id = z.string().parse(created["taskId"]);
   expect(await client.get(id)).toMatchObject({ resultType: "complete", taskId: id, status: "working" });
-  await until(() => model.calls.length > 0);
+  await waitUntil(() => model.calls.length > 0);
   model.calls[0]?.answer('{"people":134000}');
   await server.runtime.run(id, { tenant: "acme" }).result();
   const done = await client.get(id);
@@ -58,7 +58,7 @@ test("a run that fails is a completed task with an error result", async () => {
   await using server = await serve([agent({ name: "slow", model })]);
   const client = caller(server.url, root);
   const id = await client.beginTask("slow");
-  await until(() => model.calls.length > 0);
+  await waitUntil(() => model.calls.length > 0);
   model.calls[0]?.fail(new Error("no pumps"));
   await server.runtime.run(id, { tenant: "acme" }).result();
   expect(await client.get(id)).toMatchObject({ status: "completed", result: { isError: true } });
@@ -161,7 +161,7 @@ test("the questions of a tool are forms, and their answers reach it", async () =
   const taskId = await client.beginTask("planner");
   const form = z.record(z.string(), z.object({ params: z.unknown() }));
   const answer = async (content: object) => {
-    const [[key, { params }] = ["", { params: null }]] = await until(async () => {
+    const [[key, { params }] = ["", { params: null }]] = await waitUntil(async () => {
       const { inputRequests = {} } = await client.get(taskId);
       const open = Object.entries(form.parse(inputRequests));
       return open.length > 0 ? open : null;

@@ -4,7 +4,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
 import { serveTasks, type TaskServer } from "./fixtures/task-server.ts";
 
-const until = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
 /** Makes an agent research with a tool that runs as a task. Returns its status, and the model's prompt. */
 async function research(
@@ -35,7 +35,7 @@ const report = { content: [{ type: "text", text: "three pumps" }] };
 test("a call that runs as a task is followed to its result, and made once", async () => {
   await using server = await serveTasks();
   const [status, text] = await research(server, async (run) => {
-    await until(() => server.polls > 1);
+    await waitUntil(() => server.polls > 1);
     expect(await run.status()).not.toBe("completed");
     server.tasks.set("task-1", { status: "completed", result: report });
   });
@@ -49,7 +49,7 @@ test.for([
 ] as const)("a task that ends as %s is an error result", async ([ended, expected]) => {
   await using server = await serveTasks();
   const [status, text] = await research(server, async () => {
-    await until(() => server.polls > 0);
+    await waitUntil(() => server.polls > 0);
     server.tasks.set("task-1", { status: ended, error: { code: -32_603, message: "no pumps" } });
   });
   expect(status).toBe("completed");
@@ -59,11 +59,11 @@ test.for([
 test("a cancel of the run cancels the task while the run waits", async () => {
   await using server = await serveTasks();
   const [status] = await research(server, async (run) => {
-    await until(() => server.polls > 0);
+    await waitUntil(() => server.polls > 0);
     await run.cancel();
   });
   expect(status).toBe("cancelled");
-  await until(() => server.tasks.get("task-1")?.status === "cancelled");
+  await waitUntil(() => server.tasks.get("task-1")?.status === "cancelled");
 });
 
 test("a cancel of the run cancels the task while the server is asked", async () => {
@@ -71,11 +71,11 @@ test("a cancel of the run cancels the task while the server is asked", async () 
   const held = Promise.withResolvers<void>();
   server.hold = held.promise;
   const [status] = await research(server, async (run) => {
-    await until(() => server.polls > 0);
+    await waitUntil(() => server.polls > 0);
     await run.cancel();
   });
   expect(status).toBe("cancelled");
-  await until(() => server.tasks.get("task-1")?.status === "cancelled");
+  await waitUntil(() => server.tasks.get("task-1")?.status === "cancelled");
   held.resolve();
 });
 
@@ -84,17 +84,17 @@ test("a task's question is asked as an approval, and its answer goes to the task
   const [, text] = await research(
     server,
     async (run) => {
-      await until(() => server.tasks.size > 0);
+      await waitUntil(() => server.tasks.size > 0);
       const params = {
         message: "Which pumps?",
         requestedSchema: { type: "object", properties: { kind: { type: "string" } } },
       };
       const inputRequests = { which: { method: "elicitation/create", params } };
       server.tasks.set("task-1", { status: "input_required", inputRequests });
-      const question = await until(async () => (await run.approvals())[0]);
+      const question = await waitUntil(async () => (await run.approvals())[0]);
       expect(question).toMatchObject({ tool: "lab_research", asks: true });
       await run.edit(question?.id ?? "", { kind: "wind" });
-      await until(() => server.updates.length > 0);
+      await waitUntil(() => server.updates.length > 0);
       server.tasks.set("task-1", { status: "completed", result: report });
     },
     { elicitation: "ask" },
@@ -106,10 +106,10 @@ test("a task's question is asked as an approval, and its answer goes to the task
 test("a server that is away for a while is asked again, and the call is not made again", async () => {
   await using server = await serveTasks();
   const [, text] = await research(server, async () => {
-    await until(() => server.polls > 0);
+    await waitUntil(() => server.polls > 0);
     server.isDown = true;
     server.tasks.set("task-1", { status: "completed", result: report });
-    await until(() => server.refused > 0);
+    await waitUntil(() => server.refused > 0);
     server.isDown = false;
   });
   expect(text).toBe("three pumps");
@@ -119,7 +119,7 @@ test("a server that is away for a while is asked again, and the call is not made
 test("a task that the server has forgotten is an error result", async () => {
   await using server = await serveTasks();
   const [status, text] = await research(server, async () => {
-    await until(() => server.polls > 0);
+    await waitUntil(() => server.polls > 0);
     server.tasks.clear();
   });
   expect([status, text]).toEqual(["completed", expect.stringContaining("no such task")]);

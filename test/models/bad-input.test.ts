@@ -33,7 +33,7 @@ afterAll(() => {
 });
 
 /** The same numbers for the same seed. */
-function seeded(seed: number): (below: number) => number {
+function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -87,7 +87,7 @@ function merge(into: Record<string, unknown>, from: unknown): void {
 }
 
 test("100,000 random arguments with poisoned keys each give a value or a reason, and no prototype changes", () => {
-  const random = seeded(7);
+  const random = randomFrom(7);
   const counts: Record<string, number> = {};
   for (let index = 0; index < 100_000; index++) {
     const text = randomJson(random, 0);
@@ -130,7 +130,7 @@ test("reading takes time in proportion to the text", () => {
 });
 
 /** A model with an endless stream. */
-function streaming(next: () => LanguageModelV4StreamPart): {
+function endlessModel(next: () => LanguageModelV4StreamPart): {
   readonly model: Model;
   readonly pulls: () => number;
 } {
@@ -161,7 +161,7 @@ test.each<[string, object]>([
   ["a stream of nothing without end", { type: "text-delta", id: "1", delta: "" }],
   ["a stream of unknown parts", { type: "surprise" }],
 ])("%s ends in a typed error that is not retried", async (_, given) => {
-  const { model, pulls } = streaming(() => part(given));
+  const { model, pulls } = endlessModel(() => part(given));
   const seen: ModelDelta[] = [];
   const onDelta = (delta: ModelDelta): void => void (seen.length < 3 && seen.push(delta));
   const failure = await model
@@ -181,7 +181,7 @@ test("an answer that is not streamed has the same limits, files included", () =>
 });
 
 /** Calls the model as if there were a subscriber. */
-const streamed = (model: Model): Model => ({
+const callStreaming = (model: Model): Model => ({
   ...model,
   generate: (request, call) => model.generate(request, { ...call, ...watched }),
 });
@@ -204,7 +204,7 @@ test("a stream of one letter a second ends after the time a call may take", asyn
   };
   const talker = {
     id: AgentId.of("talker"),
-    model: streamed(languageModel(inner, { price: { input: 1_000_000, output: 1_000_000 } })),
+    model: callStreaming(languageModel(inner, { price: { input: 1_000_000, output: 1_000_000 } })),
     policy: { retry: { maxRetries: 0 } },
     run: async (ctx: RunContext) => ChatMessage.text((await ctx.llm([ChatMessage.user("talk")])).message),
   };

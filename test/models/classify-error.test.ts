@@ -11,7 +11,7 @@ interface Shape {
   readonly unbilled?: boolean;
 }
 
-const answered = (statusCode: number, body: unknown, more: object = {}) =>
+const responseError = (statusCode: number, body: unknown, more: object = {}) =>
   Object.assign(new Error("Bad Request"), {
     name: "AI_APICallError",
     statusCode,
@@ -21,12 +21,12 @@ const answered = (statusCode: number, body: unknown, more: object = {}) =>
     ...more,
   });
 
-const coded = (code: string, cause?: unknown) => Object.assign(new Error(code, { cause }), { code });
+const errorWithCode = (code: string, cause?: unknown) => Object.assign(new Error(code, { cause }), { code });
 
 const shapes: readonly Shape[] = [
   {
     says: "a quota of Google for a minute, although it speaks of billing",
-    error: answered(429, {
+    error: responseError(429, {
       error: {
         code: 429,
         status: "RESOURCE_EXHAUSTED",
@@ -38,7 +38,7 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "a prompt too long for Google",
-    error: answered(400, {
+    error: responseError(400, {
       error: {
         code: 400,
         status: "INVALID_ARGUMENT",
@@ -50,19 +50,19 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "a prompt too long for Bedrock",
-    error: answered(400, { message: "Input is too long for requested model." }),
+    error: responseError(400, { message: "Input is too long for requested model." }),
     kind: "context-overflow",
   },
   {
     says: "a prompt too long for a local server",
-    error: answered(400, {
+    error: responseError(400, {
       error: { type: "exceed_context_size_error", message: "the request exceeds the available context size" },
     }),
     kind: "context-overflow",
   },
   {
     says: "a prompt too long for Azure, which charges for it",
-    error: answered(
+    error: responseError(
       400,
       { error: { code: "context_length_exceeded", message: "no" } },
       { url: "https://x.openai.azure.com/openai" },
@@ -72,7 +72,7 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "a prompt blocked by Azure",
-    error: answered(400, {
+    error: responseError(400, {
       error: { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } },
     }),
     kind: "content-blocked",
@@ -80,7 +80,7 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "a prompt flagged by OpenAI",
-    error: answered(400, {
+    error: responseError(400, {
       error: {
         code: "invalid_prompt",
         message: "Your prompt was flagged as potentially violating our usage policy.",
@@ -90,21 +90,21 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "too many output tokens",
-    error: answered(400, { error: { message: "max_tokens is too large: 99999" } }),
+    error: responseError(400, { error: { message: "max_tokens is too large: 99999" } }),
     kind: "format",
     unbilled: true,
   },
   {
     says: "a model one may not use",
-    error: answered(403, { error: { code: "model_not_found" } }),
+    error: responseError(403, { error: { code: "model_not_found" } }),
     kind: "model-not-found",
   },
   {
     says: "an overload under another status",
-    error: answered(500, { error: { type: "overloaded_error" } }),
+    error: responseError(500, { error: { type: "overloaded_error" } }),
     kind: "overloaded",
   },
-  { says: "a conflict", error: answered(409, {}), kind: "server-error" },
+  { says: "a conflict", error: responseError(409, {}), kind: "server-error" },
   {
     says: "a raw error of another SDK",
     error: { status: 429, message: "slow", headers: new Headers({ "retry-after": "1" }) },
@@ -113,7 +113,7 @@ const shapes: readonly Shape[] = [
   },
   {
     says: "an error in an error of a library that retried",
-    error: Object.assign(new Error("Failed after 3 attempts"), { lastError: answered(402, {}) }),
+    error: Object.assign(new Error("Failed after 3 attempts"), { lastError: responseError(402, {}) }),
     kind: "billing",
   },
   {
@@ -138,35 +138,37 @@ const shapes: readonly Shape[] = [
   { says: "a wrong request inside a stream", error: { type: "invalid_request_error" }, kind: "format" },
   {
     says: "a name that does not resolve",
-    error: new Error("fetch failed", { cause: coded("ENOTFOUND") }),
+    error: new Error("fetch failed", { cause: errorWithCode("ENOTFOUND") }),
     kind: "server-error",
     unbilled: true,
   },
   {
     says: "a connection that never came about in time",
-    error: new Error("fetch failed", { cause: coded("UND_ERR_CONNECT_TIMEOUT") }),
+    error: new Error("fetch failed", { cause: errorWithCode("UND_ERR_CONNECT_TIMEOUT") }),
     kind: "timeout",
     unbilled: true,
   },
   {
     says: "headers that never came",
-    error: new Error("fetch failed", { cause: coded("UND_ERR_HEADERS_TIMEOUT") }),
+    error: new Error("fetch failed", { cause: errorWithCode("UND_ERR_HEADERS_TIMEOUT") }),
     kind: "timeout",
     unbilled: false,
   },
   {
     says: "a body that stopped coming",
-    error: answered(200, "", { cause: coded("UND_ERR_BODY_TIMEOUT") }),
+    error: responseError(200, "", { cause: errorWithCode("UND_ERR_BODY_TIMEOUT") }),
     kind: "timeout",
     unbilled: false,
   },
   {
     says: "a reset in the middle",
-    error: answered(200, "", { cause: new TypeError("terminated", { cause: coded("UND_ERR_SOCKET") }) }),
+    error: responseError(200, "", {
+      cause: new TypeError("terminated", { cause: errorWithCode("UND_ERR_SOCKET") }),
+    }),
     kind: "server-error",
     unbilled: false,
   },
-  { says: "a bare reset", error: coded("ECONNRESET"), kind: "server-error", unbilled: false },
+  { says: "a bare reset", error: errorWithCode("ECONNRESET"), kind: "server-error", unbilled: false },
   {
     says: "an abort of another caller",
     error: new DOMException("This operation was aborted", "AbortError"),
@@ -216,11 +218,11 @@ test("neither message nor cause nor JSON carries the prompt or the answer", () =
   const cause = Object.assign(new Error('JSON parsing failed: Text: {"a secret'), {
     name: "AI_JSONParseError",
   });
-  const error = classifyError(answered(200, "a secret", { cause, message: "Invalid JSON response" }));
+  const error = classifyError(responseError(200, "a secret", { cause, message: "Invalid JSON response" }));
   expect(error.message).toBe("server-error (200): the answer could not be read");
   expect(JSON.stringify(error)).not.toContain("secret");
   expect(error.cause).toBe(cause);
-  const refused = classifyError(answered(400, {}));
+  const refused = classifyError(responseError(400, {}));
   expect(refused.cause).toBeUndefined();
 });
 

@@ -94,9 +94,11 @@ test.for(wires)("%s: a stream that ends without its end is a server error", asyn
 });
 
 test("a response that fails before its first token is classified by its code", async () => {
-  const overflow = await failure("openai responses", "streamed", { body: failed("context_length_exceeded") });
+  const overflow = await failure("openai responses", "streamed", {
+    body: failedResponse("context_length_exceeded"),
+  });
   expect(overflow).toMatchObject({ kind: "context-overflow", unbilled: true });
-  const broken = await failure("openai responses", "streamed", { body: failed("server_error") });
+  const broken = await failure("openai responses", "streamed", { body: failedResponse("server_error") });
   expect(broken).toMatchObject({ kind: "server-error", unbilled: false });
 });
 
@@ -125,7 +127,7 @@ test("a call with an aborted signal is not made", async () => {
 
 test("a timeout of the provider's own fetch is a timeout that may have cost something", async () => {
   await using server = await cannedServer({ body: '{"id":', after: "hang" });
-  const provider = createOpenAI({ baseURL: server.url, apiKey: "k", fetch: impatient });
+  const provider = createOpenAI({ baseURL: server.url, apiKey: "k", fetch: fetchWithTimeout });
   await expect(ask(languageModel(provider.chat("gpt-4o")), "whole")).rejects.toMatchObject({
     kind: "timeout",
     unbilled: false,
@@ -146,9 +148,10 @@ async function unusedPort(): Promise<number> {
   return port;
 }
 
-const impatient: typeof fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(50) });
+const fetchWithTimeout: typeof fetch = (url, init) =>
+  fetch(url, { ...init, signal: AbortSignal.timeout(50) });
 
-const failed = (code: string) => [
+const failedResponse = (code: string) => [
   { type: "response.created", sequence_number: 0, response: { id: "r", created_at: 1, model: "gpt-5" } },
   {
     type: "response.failed",

@@ -25,7 +25,7 @@ const messages: readonly ChatMessage[] = [
 
 const stable = [1, 3, 5];
 
-async function sent(
+async function sendRequest(
   name: Partial<Pick<LanguageModelV4, "modelId" | "provider">>,
   request: Partial<ModelRequest> = {},
   options: LanguageModelOptions = {},
@@ -39,8 +39,8 @@ async function sent(
 const claude = { modelId: "claude-sonnet-4-5", provider: "anthropic.messages" };
 
 /** The marks by message, with the part where it is not the whole message that has it. */
-async function marksOf(...given: Parameters<typeof sent>): Promise<readonly unknown[]> {
-  const { prompt = [] } = (await sent(...given)) ?? {};
+async function marksOf(...given: Parameters<typeof sendRequest>): Promise<readonly unknown[]> {
+  const { prompt = [] } = (await sendRequest(...given)) ?? {};
   return prompt.map(({ providerOptions, content }) =>
     typeof content === "string" || providerOptions
       ? (providerOptions ?? null)
@@ -48,11 +48,11 @@ async function marksOf(...given: Parameters<typeof sent>): Promise<readonly unkn
   );
 }
 
-const keyOf = async (...given: Parameters<typeof sent>) =>
-  (await sent(...given))?.providerOptions?.["openai"]?.["promptCacheKey"];
+const keyOf = async (...given: Parameters<typeof sendRequest>) =>
+  (await sendRequest(...given))?.providerOptions?.["openai"]?.["promptCacheKey"];
 
 const toolsOf = async (tools: ModelRequest["tools"]) =>
-  (await sent(claude, { tools }))?.tools?.map(({ name }) => name);
+  (await sendRequest(claude, { tools }))?.tools?.map(({ name }) => name);
 
 const mark = { anthropic: { cacheControl: { type: "ephemeral" } } };
 const hour = { anthropic: { cacheControl: { type: "ephemeral", ttl: "1h" } } };
@@ -78,7 +78,7 @@ test.for([
 });
 
 test("a tool message has one mark, at its last result", async () => {
-  const tool = (await sent(claude))?.prompt[4];
+  const tool = (await sendRequest(claude))?.prompt[4];
   expect(tool).not.toHaveProperty("providerOptions");
   expect(tool?.content).toMatchObject([{}, { providerOptions: mark }]);
   expect(tool?.content[0]).not.toHaveProperty("providerOptions");

@@ -39,7 +39,10 @@ export class Laboratory implements AsyncDisposable {
     const verdict = { id, line, was, becomes };
     if (tests.length === 0) return { ...verdict, killer: null };
     const expectedMs = tests.reduce((sum, { ms }) => sum + ms, 0);
-    const reply = await this.#ask({ kind: "try", mutant, tests: byFile(tests) }, 3 * expectedMs + slackMs);
+    const reply = await this.#ask(
+      { kind: "try", mutant, tests: groupByFile(tests) },
+      3 * expectedMs + slackMs,
+    );
     if (reply?.kind === "tried") return { ...verdict, killer: reply.killer };
     await this[Symbol.asyncDispose]();
     return { ...verdict, killer: "no end in time" };
@@ -80,7 +83,7 @@ const isReply = (value: unknown): value is Reply =>
   typeof value === "object" && value !== null && "kind" in value;
 
 /** Groups tests by file, in the order in which files come first. */
-function byFile(tests: readonly MeasuredTest[]): readonly (readonly [string, string[]])[] {
+function groupByFile(tests: readonly MeasuredTest[]): readonly (readonly [string, string[]])[] {
   const files = new Map<string, string[]>();
   for (const { file, id } of tests) {
     const known = files.get(file);

@@ -52,7 +52,7 @@ async function mutate(part: string): Promise<void> {
   for (const mutant of sample) {
     const verdict = await laboratory.attempt(mutant, selection.testsFor(functionOf(mutant)));
     if (verdict.killer) selection.learn(mutant.file, verdict.killer);
-    else print(`survived ${mutant.id}: ${shortened(mutant.was)} -> ${shortened(mutant.becomes)}`);
+    else print(`survived ${mutant.id}: ${shorten(mutant.was)} -> ${shorten(mutant.becomes)}`);
     verdicts.push(verdict);
     writeResults(part, verdicts);
   }
@@ -77,7 +77,7 @@ function functionOf({ file, start }: Mutant): string {
   return `${file}:${functionAround(functionsOf(source), start)}`;
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, " ");
   return line.length > 70 ? `${line.slice(0, 70)}...` : line;
 }

@@ -23,7 +23,7 @@ const programOf = (title: string): string =>
   /```ts\n([^]*?)```/.exec(guide.split(`### ${title}\n`)[1] ?? "")?.[1] ?? "";
 
 /** A screen without what differs from run to run. */
-const steady = (text: string): string =>
+const removeVariableParts = (text: string): string =>
   text.replaceAll(/\d+\.\ds/g, "0.0s").replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:7433");
 
 /** A screen as one line: its lines end where the name of the folder makes them end. */
@@ -88,10 +88,11 @@ test("the screen is enough to find and repair a tool that throws", { timeout: 18
   const dev = terminal().start("npx reeve dev --port 0");
   await dev.prints("ready: lead");
   const command = 'npx reeve run lead "How many people live in Lisbon?" --id throwing';
-  const shown = (text: string): string => steady(text).replaceAll(realpathSync(folder), "<folder>");
-  expect(shown(await terminal().run(command))).toBe(steady(screens.get(command) ?? ""));
+  const shown = (text: string): string =>
+    removeVariableParts(text).replaceAll(realpathSync(folder), "<folder>");
+  expect(shown(await terminal().run(command))).toBe(removeVariableParts(screens.get(command) ?? ""));
   const explained = shown(await terminal().run("npx reeve why throwing"));
-  expect(oneLine(explained)).toBe(oneLine(steady(screens.get("npx reeve why throwing") ?? "")));
+  expect(oneLine(explained)).toBe(oneLine(removeVariableParts(screens.get("npx reeve why throwing") ?? "")));
   const [stack = "nothing"] = /tool inhabitants threw .*\n.*/.exec(shown(dev.printed)) ?? [];
   expect(guide).toContain(stack);
   const [, line = "0"] = /agents\.ts:(\d+):/.exec(stack) ?? [];
@@ -117,9 +118,9 @@ test("the screen is enough to find and repair a wrong key", { timeout: 180_000 }
   const command = 'npx reeve run lead "How many people live in Lisbon?" --id lisbon';
   const run = terminal().start(command);
   expect(await run.exitCode()).toBe(11);
-  expect(steady(run.printed)).toBe(steady(screens.get(command) ?? ""));
-  expect(steady(await terminal().run("npx reeve why lisbon"))).toBe(
-    steady(screens.get("npx reeve why lisbon") ?? ""),
+  expect(removeVariableParts(run.printed)).toBe(removeVariableParts(screens.get(command) ?? ""));
+  expect(removeVariableParts(await terminal().run("npx reeve why lisbon"))).toBe(
+    removeVariableParts(screens.get("npx reeve why lisbon") ?? ""),
   );
   setKey("right");
   await dev.prints("build 2 ready: lead");

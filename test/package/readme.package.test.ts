@@ -59,35 +59,31 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
     expect(provider.bill.entries).toHaveLength(3);
   });
 
-  test(
-    "a run of a new project survives a stop of reeve dev, and is approved by a person",
-    { timeout: 600_000 },
-    async () => {
-      const inTeam = (): Terminal => {
-        const terminal = new Terminal(platform, first.folder);
-        terminals.push(terminal);
-        return terminal;
-      };
-      const serve = readme.project.at(-1) ?? "";
-      for (const line of readme.project.slice(0, -1)) await first.run(line);
-      const dev = first.start(serve);
-      await dev.prints(ready);
-      const run = inTeam().start(readme.run[0] ?? "");
-      await run.prints("writer: waiting for approval of send_email");
-      await dev.interrupt();
-      await first.start(serve).prints(ready);
+  test("a run survives a stop of reeve dev, and a person approves it", { timeout: 600_000 }, async () => {
+    const inTeam = (): Terminal => {
+      const terminal = new Terminal(platform, first.folder);
+      terminals.push(terminal);
+      return terminal;
+    };
+    const serve = readme.project.at(-1) ?? "";
+    for (const line of readme.project.slice(0, -1)) await first.run(line);
+    const dev = first.start(serve);
+    await dev.prints(ready);
+    const run = inTeam().start(readme.run[0] ?? "");
+    await run.prints("writer: waiting for approval of send_email");
+    await dev.interrupt();
+    await first.start(serve).prints(ready);
 
-      const person = inTeam();
-      const printed: string[] = [];
-      for (const line of readme.approve) printed.push(await person.run(line));
-      expect(printed.join("")).toMatch(
-        /writer: waiting .* for approval of send_email\n[\s\S]*approved report~6:tool:6/,
-      );
-      expect(await run.exitCode()).toBe(0);
-      expect(run.printed).toMatch(receipt);
-      expect(run.printed).toContain("E-mail sent to team@example.com.");
-    },
-  );
+    const person = inTeam();
+    const printed: string[] = [];
+    for (const line of readme.approve) printed.push(await person.run(line));
+    expect(printed.join("")).toMatch(
+      /writer: waiting .* for approval of send_email\n[\s\S]*approved report~6:tool:6/,
+    );
+    expect(await run.exitCode()).toBe(0);
+    expect(run.printed).toMatch(receipt);
+    expect(run.printed).toContain("E-mail sent to team@example.com.");
+  });
 });
 
 test("npm, the program and the command report the required version on Node 22", async () => {

@@ -30,11 +30,11 @@ function folderOf(files: Readonly<Record<string, string>>): string {
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** An extension that adds a word to the system prompt. */
-const adding = (word: string): string =>
+const extensionAdding = (word: string): string =>
   `export default { name: "${word}", on: { beforeAgentStart: (prompt) => prompt + " ${word}" } };\n`;
 
 /** A guardrail that blocks every call. */
-const blocking = (reason: string): string =>
+const blockingGuardrail = (reason: string): string =>
   `export default { name: "stern", beforeCall: () => ({ kind: "block", reason: "${reason}" }) };\n`;
 
 const tools = [
@@ -67,19 +67,22 @@ async function ask(runtime: Runtime): Promise<readonly string[]> {
 }
 
 /** Returns the last word of each system prompt before the footer. */
-const addedTo = ({ requests }: ScriptedModel): readonly string[] =>
+const lastWordsOfPrompts = ({ requests }: ScriptedModel): readonly string[] =>
   requests.map(({ messages: [first] }) => (first ? (ChatMessage.text(first).split("\n").at(-1) ?? "") : ""));
 
 test("extensions of a folder are loaded at start and on reload, and a reload counts from the next launch", async () => {
-  const folder = folderOf({ "extensions/word.ts": adding("kind") });
+  const folder = folderOf({ "extensions/word.ts": extensionAdding("kind") });
   const model = scriptedModel([say("one"), say("two"), say("three")]);
   await using runtime = runtimeOf(profile(folder), model);
   expect(await ask(runtime)).toEqual([]);
-  write(folder, { "extensions/word.ts": adding("brief"), "extensions/x.js": adding("clear") });
+  write(folder, {
+    "extensions/word.ts": extensionAdding("brief"),
+    "extensions/x.js": extensionAdding("clear"),
+  });
   await ask(runtime);
   await runtime.reload();
   await ask(runtime);
-  const ends = addedTo(model).map((line) => line.replace(/^.*Session ID: \S+ /, ""));
+  const ends = lastWordsOfPrompts(model).map((line) => line.replace(/^.*Session ID: \S+ /, ""));
   expect(ends).toEqual(["kind", "kind", "brief clear"]);
 });
 
@@ -87,7 +90,7 @@ test("an extension that cannot be loaded is left out and reported; the others ar
   const folder = folderOf({
     "extensions/broken.ts": "throw new Error('oops');\n",
     "extensions/empty.ts": "export const nothing = 1;\n",
-    "extensions/word.ts": adding("kind"),
+    "extensions/word.ts": extensionAdding("kind"),
   });
   const model = scriptedModel([say("one")]);
   await using runtime = runtimeOf(profile(folder), model);
@@ -95,11 +98,11 @@ test("an extension that cannot be loaded is left out and reported; the others ar
     "extensions/broken.ts: skipped: oops",
     "extensions/empty.ts: skipped: it has no default export",
   ]);
-  expect(addedTo(model)[0]).toMatch(/ kind$/);
+  expect(lastWordsOfPrompts(model)[0]).toMatch(/ kind$/);
 });
 
 test("a guardrail of a file replaces one of an extension with the same name, and never one of the agent", async () => {
-  const folder = folderOf({ "guardrails/stern.ts": blocking("the file says so") });
+  const folder = folderOf({ "guardrails/stern.ts": blockingGuardrail("the file says so") });
   const other = extension({
     name: "other",
     guardrails: [{ name: "stern", beforeCall: () => ({ kind: "halt", reason: "the extension says so" }) }],
@@ -111,7 +114,7 @@ test("a guardrail of a file replaces one of an extension with the same name, and
 });
 
 test("a guardrail that cannot be loaded keeps runs from starting, and a reload from changing anything", async () => {
-  const folder = folderOf({ "guardrails/stern.ts": blocking("no") });
+  const folder = folderOf({ "guardrails/stern.ts": blockingGuardrail("no") });
   const model = scriptedModel([call("act", {}), say("done")]);
   await using runtime = runtimeOf(profile(folder), model);
   await runtime.reload();
@@ -124,27 +127,27 @@ test("a guardrail that cannot be loaded keeps runs from starting, and a reload f
 });
 
 test("with pins, a changed file, a file without a pin and a missing file are refused", async () => {
-  const text = adding("kind");
+  const text = extensionAdding("kind");
   const folder = folderOf({ "extensions/word.ts": text });
   const pinned = profile(folder, { code: { "extensions/word.ts": hashOf(text) } });
   const model = scriptedModel([say("one"), say("two")]);
   await using runtime = runtimeOf(pinned, model);
   await ask(runtime);
-  expect(addedTo(model)[0]).toMatch(/ kind$/);
-  write(folder, { "extensions/word.ts": adding("swapped") });
+  expect(lastWordsOfPrompts(model)[0]).toMatch(/ kind$/);
+  write(folder, { "extensions/word.ts": extensionAdding("swapped") });
   await expect(runtime.reload()).rejects.toThrow("file extensions/word.ts has changed");
-  write(folder, { "extensions/word.ts": text, "extensions/new.ts": adding("new") });
+  write(folder, { "extensions/word.ts": text, "extensions/new.ts": extensionAdding("new") });
   await expect(runtime.reload()).rejects.toThrow("files without a pin are not loaded: extensions/new.ts");
   rmSync(join(folder, "extensions"), { recursive: true });
   await expect(runtime.reload()).rejects.toThrow("pinned files are missing: extensions/word.ts");
   await ask(runtime);
-  expect(addedTo(model)[1]).toMatch(/ kind$/);
+  expect(lastWordsOfPrompts(model)[1]).toMatch(/ kind$/);
 });
 
 test("code of a folder is not loaded if the profile forbids it", async () => {
-  const folder = folderOf({ "extensions/word.ts": adding("kind") });
+  const folder = folderOf({ "extensions/word.ts": extensionAdding("kind") });
   const model = scriptedModel([say("one")]);
   await using runtime = runtimeOf(profile(folder, { code: false }), model);
   await ask(runtime);
-  expect(addedTo(model)[0]).not.toMatch(/ kind$/);
+  expect(lastWordsOfPrompts(model)[0]).not.toMatch(/ kind$/);
 });

@@ -9,7 +9,7 @@ import { environmentKeys } from "#sealing";
 const file = { mediaType: "image/png", data: randomBytes(100_000) };
 
 /** An engine that notes which methods of content objects are called. */
-function noting(): { readonly engine: Engine; readonly methods: string[] } {
+function notingEngine(): { readonly engine: Engine; readonly methods: string[] } {
   const inner = local();
   const methods: string[] = [];
   const engine: Engine = {
@@ -38,7 +38,7 @@ function contentOf(block: FileBlock | undefined): { readonly name: string; reado
 }
 
 test("the same file is sent and kept once for each tree, and removed when the tree is erased", async () => {
-  const { engine, methods } = noting();
+  const { engine, methods } = notingEngine();
   await using runtime = new Runtime({ agents: [holder], engine, eraseAfterS: 0.05 });
   const run = await runtime.start(holder, { files: [file, file] }, { id: "tree" });
   await run.steer({ files: [file] });

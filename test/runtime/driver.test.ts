@@ -25,7 +25,7 @@ const agentOf = (run: Agent["run"], rest: Omit<Agent, "id" | "run"> = {}, name =
 });
 
 /** A local engine with some primitives replaced. */
-function changing(
+function engineWith(
   change: (primitives: ExecutionPrimitives) => Partial<ExecutionPrimitives>,
   engine = local(),
 ): Engine {
@@ -44,7 +44,7 @@ function toOtherVersion({ launch }: ExecutionPrimitives): Partial<ExecutionPrimi
 
 test("each report reaches the tree once while its calls succeed", async () => {
   const numbers: number[] = [];
-  const engine = changing((primitives) => ({
+  const engine = engineWith((primitives) => ({
     call: (to, method, argument) => {
       const { reports = [] } = Json.as<{ readonly reports?: readonly { readonly number: number }[] }>(
         argument,
@@ -113,7 +113,7 @@ test("inbox items delivered together with the awaited one are kept for the run",
     return ctx.continueAs(first);
   });
   // The run receives both signals at once: no other item wakes it.
-  const engine = changing((primitives) => ({ wake: () => primitives.wake("never") }));
+  const engine = engineWith((primitives) => ({ wake: () => primitives.wake("never") }));
   await using runtime = new Runtime({ agents: [worker], engine });
   const run = await runtime.start(worker, "go");
   await run.signal("first", 1);
@@ -125,7 +125,7 @@ test("inbox items delivered together with the awaited one are kept for the run",
 test("a run of another version waits for its worker, and ends when it is cancelled", async () => {
   const clock = manualClock(0);
   const worker = agentOf(async () => "never");
-  const engine = changing(toOtherVersion, local({ clock }));
+  const engine = engineWith(toOtherVersion, local({ clock }));
   await using runtime = new Runtime({ agents: [worker], clock, engine });
   const run = await runtime.start(worker, "go");
   await clock.advance(1_000);

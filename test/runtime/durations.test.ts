@@ -19,23 +19,24 @@ import { expect, test } from "vitest";
 
 const model = scriptedModel([say("done")]);
 const lead: Agent = { id: AgentId.of("lead"), run: async () => null };
-const guarded = (timeoutS: number): Guardrail => ({ name: "guard", timeoutS });
+const guardrailWith = (timeoutS: number): Guardrail => ({ name: "guard", timeoutS });
 
 const given: Readonly<Record<string, (duration: number) => unknown>> = {
-  approvalExpiresS: (approvalExpiresS) => made({ approvalExpiresS }),
-  yieldTimeoutS: (yieldTimeoutS) => made({ yieldTimeoutS }),
-  cancelGraceS: (cancelGraceS) => made({ cancelGraceS }),
-  eraseAfterS: (eraseAfterS) => made({ eraseAfterS }),
-  priorityAgingMs: (priorityAgingMs) => made({ priorityAgingMs }),
-  sweepEveryS: (sweepEveryS) => made({ sweepEveryS }),
-  "timeoutS of guardrail guard": (timeoutS) => made({ guardrails: [guarded(timeoutS)] }),
+  approvalExpiresS: (approvalExpiresS) => runtimeWith({ approvalExpiresS }),
+  yieldTimeoutS: (yieldTimeoutS) => runtimeWith({ yieldTimeoutS }),
+  cancelGraceS: (cancelGraceS) => runtimeWith({ cancelGraceS }),
+  eraseAfterS: (eraseAfterS) => runtimeWith({ eraseAfterS }),
+  priorityAgingMs: (priorityAgingMs) => runtimeWith({ priorityAgingMs }),
+  sweepEveryS: (sweepEveryS) => runtimeWith({ sweepEveryS }),
+  "timeoutS of guardrail guard": (timeoutS) => runtimeWith({ guardrails: [guardrailWith(timeoutS)] }),
   "timeoutS of guardrail guard, of an agent": (timeoutS) =>
-    made({ agents: [{ ...lead, policy: { guardrails: [guarded(timeoutS)] } }] }),
-  "baseMs of an agent": (baseMs) => made({ agents: [{ ...lead, policy: { retry: { baseMs } } }] }),
-  "deadlineS of an agent": (deadlineS) => made({ agents: [{ ...lead, budget: { deadlineS } }] }),
-  "deadlineS of a start": (deadlineS) => made({}).start(lead, "go", { deadlineS }),
-  "deadlineS of a start's budget": (deadlineS) => made({}).start(lead, "go", { budget: { deadlineS } }),
-  graceMs: (graceMs) => made({}).drain({ graceMs }),
+    runtimeWith({ agents: [{ ...lead, policy: { guardrails: [guardrailWith(timeoutS)] } }] }),
+  "baseMs of an agent": (baseMs) => runtimeWith({ agents: [{ ...lead, policy: { retry: { baseMs } } }] }),
+  "deadlineS of an agent": (deadlineS) => runtimeWith({ agents: [{ ...lead, budget: { deadlineS } }] }),
+  "deadlineS of a start": (deadlineS) => runtimeWith({}).start(lead, "go", { deadlineS }),
+  "deadlineS of a start's budget": (deadlineS) =>
+    runtimeWith({}).start(lead, "go", { budget: { deadlineS } }),
+  graceMs: (graceMs) => runtimeWith({}).drain({ graceMs }),
   "baseMs of an agent that is built": (baseMs) => agent({ name: "lead", model, retry: { baseMs } }),
   askTimeoutS: (askTimeoutS) => agent({ name: "lead", model, team: [{ agent: lead, askTimeoutS }] }),
   timeoutS: (timeoutS) =>
@@ -46,9 +47,9 @@ const given: Readonly<Record<string, (duration: number) => unknown>> = {
   timeoutMs: (timeoutMs) => new HookManager({ timeoutMs }),
   connectTimeoutMs: (connectTimeoutMs) =>
     restate({ ingress: "http://127.0.0.1:1", admin: "http://127.0.0.1:1", connectTimeoutMs }),
-  requestTimeoutMs: (requestTimeoutMs) => served({ requestTimeoutMs }),
-  writeTimeoutMs: (writeTimeoutMs) => served({ writeTimeoutMs }),
-  heartbeatS: (heartbeatS) => served({ heartbeatS }),
+  requestTimeoutMs: (requestTimeoutMs) => serverWith({ requestTimeoutMs }),
+  writeTimeoutMs: (writeTimeoutMs) => serverWith({ writeTimeoutMs }),
+  heartbeatS: (heartbeatS) => serverWith({ heartbeatS }),
   expiresAt: (expiresAt) => createApiKey({ tenant: null, scopes: ["read"], expiresAt }),
 };
 
@@ -56,11 +57,11 @@ const anything = {
   "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
 } as const;
 
-const made = (options: Partial<CreateRuntimeOptions>): ReturnType<typeof createRuntime> =>
+const runtimeWith = (options: Partial<CreateRuntimeOptions>): ReturnType<typeof createRuntime> =>
   createRuntime({ agents: [lead], ...options });
 
-const served = (limits: NonNullable<ServerOptions["limits"]>): unknown =>
-  serverApp({ runtime: made({ store: memoryStore() }), auth: "none", limits });
+const serverWith = (limits: NonNullable<ServerOptions["limits"]>): unknown =>
+  serverApp({ runtime: runtimeWith({ store: memoryStore() }), auth: "none", limits });
 
 test.each(Object.keys(given))("%s out of range is refused where it is given", async (name) => {
   const [field = ""] = name.split(/ of a| of a |, /);

@@ -15,7 +15,7 @@ const page = (text: string, rest: Partial<EphemeralSource> = {}): EphemeralSourc
 });
 
 /** An engine that keeps the records of all steps. */
-function recording(): { readonly engine: Engine; readonly records: readonly Json[] } {
+function recordingEngine(): { readonly engine: Engine; readonly records: readonly Json[] } {
   const engine = local();
   const records: Json[] = [];
   const define: Engine["define"] = (program) =>
@@ -36,7 +36,7 @@ function recording(): { readonly engine: Engine; readonly records: readonly Json
 }
 
 test("the journal has the labels of ephemeral state, and nothing of its content", async () => {
-  const { engine, records } = recording();
+  const { engine, records } = recordingEngine();
   const writer = agent({
     name: "writer",
     model: scriptedModel([say("done")]),

@@ -63,7 +63,7 @@ class FailingModel implements Model {
 
 const isKind = (word: string): word is ModelErrorKind => Object.hasOwn(kinds, word);
 
-const named = (name: string, risk: "safe" | "high") =>
+const toolNamed = (name: string, risk: "safe" | "high") =>
   tool({ name, description: name, input: z.object({}), risk, execute: () => "done" });
 
 let folder: string;
@@ -83,7 +83,7 @@ async function begin(store: Store, replayEveryStep: boolean): Promise<Begun> {
   const lead = agent({
     name: "lead",
     model,
-    tools: [named("search", "safe"), named("mail", "high")],
+    tools: [toolNamed("search", "safe"), toolNamed("mail", "high")],
     permissions: "allow-all",
     retry: { maxRetries: 1, baseMs: 1 },
   });
@@ -107,7 +107,7 @@ interface Kept {
 }
 
 /** Returns all that the store has of a conversation, and the prompt of its next turn. */
-async function keptOf({ runtime, talk }: Begun): Promise<Kept> {
+async function readConversation({ runtime, talk }: Begun): Promise<Kept> {
   const { id, userId, leaf } = await talk.head();
   const session = new Session(runtime.store.sessions, { tenantId: null }, { id, userId });
   return { leaf, entries: await readAll(session.entries()), window: await getPromptWindow(session) };
@@ -116,10 +116,10 @@ async function keptOf({ runtime, talk }: Begun): Promise<Kept> {
 test.each(Object.entries(kinds))("a call that fails once with %s is %s", async (kind, end) => {
   const begun = await begin(stores.memory, false);
   await using _ = begun.runtime;
-  const before = await keptOf(begun);
+  const before = await readConversation(begun);
   const { status } = await begun.talk.invoke(`say ${kind} 1`);
   expect(status).toBe(end === "final" ? "failed" : "completed");
-  const { entries } = await keptOf(begun);
+  const { entries } = await readConversation(begun);
   const added = { final: 0, retried: 2, compacted: 3 };
   expect(entries).toHaveLength(before.entries.length + added[end]);
 });
@@ -134,15 +134,15 @@ describe.each(cases)("with $store, $shown", ({ store, replayed }) => {
   test.each(Object.entries(kinds))("a turn that fails with %s leaves no trace", async (kind, end) => {
     const begun = await open();
     await using _ = begun.runtime;
-    const before = await keptOf(begun);
+    const before = await readConversation(begun);
     const failed = await begun.talk.invoke(`say ${kind}`);
     expect([failed.status, failed.stopReason, failed.output]).toEqual(["failed", "error", null]);
     // A compaction is a call itself.
     expect(begun.model.calls).toBe({ final: 1, retried: 2, compacted: 3 }[end]);
-    expect(await keptOf(begun)).toEqual(before);
+    expect(await readConversation(begun)).toEqual(before);
     const searched = await begun.talk.invoke(`search ${kind}`);
     expect(searched.status).toBe("failed");
-    expect(await keptOf(begun)).toEqual(before);
+    expect(await readConversation(begun)).toEqual(before);
     expect((await begun.talk.invoke("again")).output).toBe("answer to again");
   });
 
@@ -151,9 +151,9 @@ describe.each(cases)("with $store, $shown", ({ store, replayed }) => {
     async (kind, end) => {
       const begun = await open();
       await using _ = begun.runtime;
-      const before = await keptOf(begun);
+      const before = await readConversation(begun);
       expect((await begun.talk.invoke(`mail ${kind}`)).status).toBe("failed");
-      const { entries, window } = await keptOf(begun);
+      const { entries, window } = await readConversation(begun);
       expect(entries.slice(0, before.entries.length)).toEqual(before.entries);
       expect(entries.slice(before.entries.length)).toMatchObject([
         { type: "message", branch: null, message: { role: "user" } },

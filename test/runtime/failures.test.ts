@@ -17,7 +17,7 @@ import { readAll } from "./read-all.ts";
 
 const empty = z.object({});
 
-const throwing = (error: unknown) =>
+const throwingTool = (error: unknown) =>
   tool({
     name: "search",
     description: "Searches",
@@ -43,17 +43,18 @@ async function runLead(options: Partial<AgentOptions>, input = {}): Promise<Ran>
   return { model, log, events: await t.events(await t.start(lead, "go")) };
 }
 
-const shown = ({ model }: Ran): string => JSON.stringify(model.requests.at(-1)?.messages.at(-1)?.content);
+const lastPromptMessage = ({ model }: Ran): string =>
+  JSON.stringify(model.requests.at(-1)?.messages.at(-1)?.content);
 
 const sources = ({ log }: Ran): unknown =>
   log.map(({ agent: name, diagnostic: { source, message } }) => [name, source, message]);
 
 test("a tool that throws: the log gets its line once, and the model its message alone", async () => {
-  const ran = await runLead({ tools: [throwing(new TypeError("no connection"))] });
+  const ran = await runLead({ tools: [throwingTool(new TypeError("no connection"))] });
   expect(sources(ran)).toEqual([["lead", "tool search", "no connection"]]);
   expect(ran.log[0]?.diagnostic.frames[0]).toMatch(/test\/runtime\/failures\.test\.ts:\d+:\d+/);
-  expect(shown(ran)).toContain("no connection");
-  expect(shown(ran)).not.toContain("failures.test.ts");
+  expect(lastPromptMessage(ran)).toContain("no connection");
+  expect(lastPromptMessage(ran)).not.toContain("failures.test.ts");
 });
 
 test("known and likely secrets reach neither model nor log nor events", async () => {
@@ -66,8 +67,8 @@ test("known and likely secrets reach neither model nor log nor events", async ()
     '"apiKey": "hunter4"',
     "Authorization: Bearer hunter5hunter5",
   ];
-  const ran = await runLead({ tools: [throwing(new Error(texts.join(" | ")))] });
-  const all = JSON.stringify([ran.log, ran.events, shown(ran)]);
+  const ran = await runLead({ tools: [throwingTool(new Error(texts.join(" | ")))] });
+  const all = JSON.stringify([ran.log, ran.events, lastPromptMessage(ran)]);
   expect(all).not.toMatch(/horse|sk-abc|hunter/);
   expect(ran.log[0]?.diagnostic.message).toBe(
     '[secret] | [secret] | postgres://ada:[secret]@db/reeve | password=[secret] | "apiKey": "[secret]" | Authorization: Bearer [secret]',
@@ -75,8 +76,8 @@ test("known and likely secrets reach neither model nor log nor events", async ()
 });
 
 test("a message of an error is cut for the model after 2,000 characters", async () => {
-  const ran = await runLead({ tools: [throwing(new Error("x".repeat(5_000)))] });
-  expect(shown(ran)).toContain(`${"x".repeat(2_000)} [3000 more characters left out]`);
+  const ran = await runLead({ tools: [throwingTool(new Error("x".repeat(5_000)))] });
+  expect(lastPromptMessage(ran)).toContain(`${"x".repeat(2_000)} [3000 more characters left out]`);
 });
 
 test("an invalid tool input is reported with its path, to the model and in the log", async () => {
@@ -89,7 +90,7 @@ test("an invalid tool input is reported with its path, to the model and in the l
     execute: async () => null,
   });
   const ran = await runLead({ tools: [lookUp] }, { user: { age: "x", names: ["a", 1] } });
-  expect(shown(ran)).toContain(
+  expect(lastPromptMessage(ran)).toContain(
     "bad input: user.age: expected number, received string; user.names[1]: expected string, received number; city: expected string, received undefined",
   );
 });
@@ -112,7 +113,7 @@ test("middleware, guardrails and hooks that throw reach the log with their name"
   };
   const pass = { process: (_: unknown, next: () => Promise<void>) => next() };
   const ran = await runLead({
-    tools: [throwing(new Error("never"))],
+    tools: [throwingTool(new Error("never"))],
     middleware: { function: [pass, new Audit()] },
     guardrails: [broken],
     hooks,
@@ -179,7 +180,7 @@ test("a log that throws changes nothing", async () => {
   const lead = agent({
     name: "lead",
     model: scriptedModel([call("search", {}), say("done")]),
-    tools: [throwing(new Error("no"))],
+    tools: [throwingTool(new Error("no"))],
   });
   await using t = testRuntime({ agents: [lead], log: brokenLog });
   expect((await t.run(lead, "go")).output).toBe("done");

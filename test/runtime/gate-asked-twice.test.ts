@@ -12,7 +12,7 @@ import {
 } from "#kernel";
 
 /** The first answer of each call is lost, and the call is repeated. */
-const twice = (io: StepIo): StepIo => ({
+const repeatCall = (io: StepIo): StepIo => ({
   ...io,
   call: async (...given) => {
     await io.call(...given);
@@ -20,19 +20,20 @@ const twice = (io: StepIo): StepIo => ({
   },
 });
 
-const deaf = (inner: ExecutionPrimitives): ExecutionPrimitives =>
-  delegatePrimitives(inner, { step: (name, run) => inner.step(name, (io) => run(twice(io))) });
+const loseFirstAnswers = (inner: ExecutionPrimitives): ExecutionPrimitives =>
+  delegatePrimitives(inner, { step: (name, run) => inner.step(name, (io) => run(repeatCall(io))) });
 
 /** An engine whose steps lose the first answer of each call. */
-function forgetful(): Engine {
+function engineLosingAnswers(): Engine {
   const engine = local();
   return delegateEngine(engine, {
-    define: (program) => engine.define({ ...program, run: (primitives) => program.run(deaf(primitives)) }),
+    define: (program) =>
+      engine.define({ ...program, run: (primitives) => program.run(loseFirstAnswers(primitives)) }),
   });
 }
 
 async function eventsOf(lead: Agent, budget = {}): Promise<readonly NumberedEvent[]> {
-  await using runtime = createRuntime({ agents: [lead], engine: forgetful() });
+  await using runtime = createRuntime({ agents: [lead], engine: engineLosingAnswers() });
   const run = await runtime.start(lead, "go", { budget });
   const events: NumberedEvent[] = [];
   for await (const event of run.events()) events.push(event);

@@ -11,7 +11,7 @@ import { memoryStore } from "reeve/stores/memory";
 import { sqliteStore } from "reeve/stores/sqlite";
 import { manualModel, manualClock, say, scriptedModel, type ScriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { until } from "../agents/passing-time.ts";
+import { waitUntil } from "../agents/passing-time.ts";
 import { price } from "../agents/middleware/models.ts";
 import { readable } from "../sealing/canaries.ts";
 
@@ -173,7 +173,7 @@ test("two workers that miss at once both call, and one answer stays", async () =
   const runs = await Promise.all(
     runtimes.map(({ runtime, writer }) => runtime.start(writer, "go", permanent)),
   );
-  await until(() => models.every(({ calls }) => calls.length === 1));
+  await waitUntil(() => models.every(({ calls }) => calls.length === 1));
   for (const [n, model] of models.entries()) {
     model.calls[0]?.answer(`answer ${n}`);
     await runs[n]?.result();

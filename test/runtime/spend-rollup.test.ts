@@ -23,7 +23,7 @@ const noTenant = { tenantId: null };
 const always = { from: 0, to: Number.MAX_SAFE_INTEGER, limit: 1_000 };
 
 /** A store that loses every third answer about events: they are written, and the writer tries again. */
-function forgetful(store: Store): Store {
+function storeLosingAnswers(store: Store): Store {
   let writes = 0;
   const append: Store["events"]["append"] = async (...given) => {
     await store.events.append(...given);
@@ -101,7 +101,7 @@ async function spendTrees(
 }
 
 test("the roll-up equals the ledgers of random trees to the micro-dollar, also when batches are written again", async () => {
-  const store = forgetful(memoryStore());
+  const store = storeLosingAnswers(memoryStore());
   const { agent } = spendingAgent({ judged: true });
   await using runtime = new Runtime({ agents: [agent], engine: local(), store });
   const roots = await spendTrees(runtime, { agent, count: 40 });

@@ -94,23 +94,23 @@ test("a switch holds in one tenant, and a lifted switch is not cached", async ()
 });
 
 /** A question that is never answered. */
-const lost = (): Promise<never> => new Promise(() => undefined);
+const neverAnswers = (): Promise<never> => new Promise(() => undefined);
 
 test("no step waits for a lost query of the switches, and an answer is used for less than a second", async () => {
   let now = 0;
   const cache = new SwitchCache({ now: () => now });
   const subject = { tenantId: null, agent: "writer" };
-  void cache.find(lost, subject);
+  void cache.find(neverAnswers, subject);
   await expect(cache.find(() => Promise.reject(new Error("gone")), subject)).rejects.toThrow("gone");
   expect(await cache.find(async () => ({ switches: [], tenants: [] }), subject)).toBeNull();
   now = 500;
   // One caller reads again, the others use the old answer until then.
-  expect(cache.find(lost, subject)).toBeInstanceOf(Promise);
-  expect(cache.find(lost, subject)).toBeNull();
+  expect(cache.find(neverAnswers, subject)).toBeInstanceOf(Promise);
+  expect(cache.find(neverAnswers, subject)).toBeNull();
   now = 899;
-  expect(cache.find(lost, subject)).toBeNull();
+  expect(cache.find(neverAnswers, subject)).toBeNull();
   now = 900;
-  expect(cache.find(lost, subject)).toBeInstanceOf(Promise);
+  expect(cache.find(neverAnswers, subject)).toBeInstanceOf(Promise);
 });
 
 test("disabled agents and tenants are listed and audited, with the actor", async () => {

@@ -15,16 +15,18 @@ test("3.3 100 idle trees of a tenant hold nothing: the next one can use the whol
   await expect(restTrees(harness, 100)).resolves.toBeUndefined();
 });
 
-const fails = (): never => {
+const throwTooLarge = (): never => {
   throw new TooLargeError({ what: "a budget", bytes: 2, limit: 1 });
 };
 
 /** An engine on which a tenant's budgets cannot be read. */
-const unreadable = (inner: Engine): Engine =>
+const engineWithoutBudgets = (inner: Engine): Engine =>
   delegateEngine(inner, {
     define: (program) => {
       const objects = program.objects.map((object) =>
-        object.type === "tenant" ? { ...object, methods: { ...object.methods, draw: fails } } : object,
+        object.type === "tenant"
+          ? { ...object, methods: { ...object.methods, draw: throwTooLarge } }
+          : object,
       );
       inner.define({ ...program, objects });
     },
@@ -33,7 +35,7 @@ const unreadable = (inner: Engine): Engine =>
 test("3.3 where a tenant's budgets cannot be read, no model call begins", async () => {
   const model = greedyModel();
   const agent = spender(model, [ask(100)]);
-  await using runtime = new Runtime({ agents: [agent], engine: unreadable(local()) });
+  await using runtime = new Runtime({ agents: [agent], engine: engineWithoutBudgets(local()) });
   expect((await (await runtime.start(agent, "go", { tenant: "acme" })).result()).status).toBe("failed");
   expect(model.bill).toEqual([]);
   expect((await (await runtime.start(agent, "go")).result()).status).toBe("completed");

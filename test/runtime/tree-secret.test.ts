@@ -41,7 +41,7 @@ test("values have the form of UUIDs, and of numbers from 0 to below 1", () => {
 });
 
 /** A local engine that shows the secrets of all starts. */
-function spying(): { readonly engine: Engine; readonly secrets: string[] } {
+function engineShowingSecrets(): { readonly engine: Engine; readonly secrets: string[] } {
   const inner = local();
   const secrets: string[] = [];
   const call: Engine["call"] = (to, method, argument) => {
@@ -52,7 +52,7 @@ function spying(): { readonly engine: Engine; readonly secrets: string[] } {
 }
 
 test("a repeated start keeps the secret of the first, and no event or list shows it", async () => {
-  const { engine, secrets } = spying();
+  const { engine, secrets } = engineShowingSecrets();
   const keys: string[] = [];
   const agent: Agent = {
     id: AgentId.of("payer"),

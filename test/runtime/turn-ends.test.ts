@@ -188,14 +188,14 @@ class EndingModel implements Model {
 }
 
 const input = z.object({ n: z.number() });
-const named = (name: string, risk: "safe" | "high", execute: () => unknown) =>
+const toolNamed = (name: string, risk: "safe" | "high", execute: () => unknown) =>
   tool({ name, description: name, input, risk, execute });
 let looked = 0;
 const tools = [
-  named("look", "safe", () => `done ${(looked += 1)}`),
-  named("mail", "high", () => "sent"),
-  named("stop", "safe", () => ToolResult.terminate("done")),
-  named("break", "safe", () => {
+  toolNamed("look", "safe", () => `done ${(looked += 1)}`),
+  toolNamed("mail", "high", () => "sent"),
+  toolNamed("stop", "safe", () => ToolResult.terminate("done")),
+  toolNamed("break", "safe", () => {
     throw new Error("broken");
   }),
 ];
@@ -241,7 +241,7 @@ describe.each(places)("with $store, $shown", ({ store, replayed }) => {
       const path = (await readAll(session.path())).toReversed();
       const window = await getPromptWindow(session);
       const left = leaves === "none" && first === "mail" ? "closed" : leaves;
-      expect(leftOf(path, { status, stopReason })).toBe(left);
+      expect(entriesLeft(path, { status, stopReason })).toBe(left);
       expect((await readAll(session.entries())).length).toBe(path.length);
       expect(path.every(({ branch }) => branch === null)).toBe(true);
       assertPaired(window);
@@ -252,7 +252,7 @@ describe.each(places)("with $store, $shown", ({ store, replayed }) => {
 });
 
 /** The entries that a turn has left on the main path. */
-function leftOf(
+function entriesLeft(
   path: readonly SessionEntry[],
   end: Pick<RunResult, "status" | "stopReason">,
 ): End["leaves"] | "something else" {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { Json, type Engine, type ExecutionPrimitives } from "#kernel";
 
 /** An engine that loses the first execution of every step, and executes it again. */
-function losing(): Engine {
+function engineLosingSteps(): Engine {
   const engine = local();
   const define: Engine["define"] = (program) =>
     engine.define({
@@ -41,7 +41,7 @@ test("a tool call with an unknown outcome is no longer listed as open", async ()
       return results.map(({ isError }) => isError ?? false);
     },
   };
-  const engine = losing();
+  const engine = engineLosingSteps();
   await using runtime = createRuntime({ agents: [sender], engine });
   const run = await runtime.start(sender, "go", { id: "t" });
   for await (const event of run.events()) if (event.type === "progress.emitted") break;

@@ -13,7 +13,7 @@ const spoofing = [
   0xe0041, 0xe007f, 0xe0100, 0xd800, 0xdfff,
 ].map((code) => String.fromCodePoint(code));
 
-function shown(fields: Partial<ApprovalRecord>): string {
+function approverView(fields: Partial<ApprovalRecord>): string {
   const treeId = TreeId.of("report");
   const record: ApprovalRecord = {
     id: ApprovalId.parse("report~0:tool:12"),
@@ -59,7 +59,7 @@ test("invisible characters are named in every view of an approver", () => {
       { decision: { decision: "denied", by: text, at: 1 } },
     ];
     for (const fields of places) {
-      const lines = shown(fields);
+      const lines = approverView(fields);
       expect.soft(lines.replaceAll("\n", ""), JSON.stringify(fields)).not.toContain(character);
       expect.soft(isNamed(lines, character), JSON.stringify(fields)).toBe(true);
     }
@@ -69,7 +69,7 @@ test("invisible characters are named in every view of an approver", () => {
 test("nothing is left out of the middle of an argument, and its length is shown", () => {
   const long = `${"a".repeat(50_000)}, and also EVIL, ${"b".repeat(50_000)}`;
   const given: Json = { memo: long, amount: 1 };
-  const text = shown({ arguments: given });
+  const text = approverView({ arguments: given });
   expect(text).toContain(`memo (${long.length + 2} characters):`);
   expect(text.replaceAll(/\n {2,4}/gu, "")).toContain(JSON.stringify(long));
 });

@@ -54,10 +54,10 @@ const refused: readonly Shifting[] = [
       },
     }),
   ],
-  ["a proxy that was revoked", () => revoked()],
+  ["a proxy that was revoked", () => revokedProxy()],
 ];
 
-function revoked(): object {
+function revokedProxy(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   return proxy;

@@ -84,11 +84,11 @@ function checkLabels(text: string, labels: Labels | undefined): void {
 }
 
 /** The tools that a tree may really have called. */
-function allowed(node: Node, may: ReadonlySet<string>): ReadonlySet<string> {
+function allowedTools(node: Node, may: ReadonlySet<string>): ReadonlySet<string> {
   const own = node.calls.filter((name) => may.has(name));
   const below = node.children.flatMap(({ tools: left, node: child }) => {
     const narrowed = left === null ? may : new Set(left.filter((name) => may.has(name)));
-    return [...allowed(child, narrowed)];
+    return [...allowedTools(child, narrowed)];
   });
   return new Set([...own, ...below]);
 }
@@ -105,7 +105,7 @@ test(
         expect(status).toBe("completed");
         const text = String(output);
         checkLabels(text, labels);
-        const may = allowed(node, new Set(names));
+        const may = allowedTools(node, new Set(names));
         expect([
           text.includes("untrusted-canary"),
           text.includes("private-canary"),

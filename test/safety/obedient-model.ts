@@ -59,7 +59,7 @@ function textOf({ content }: ChatMessage): string {
   return content
     .flatMap((block) => (block.type === "tool-result" ? block.content : [block]))
     .map((block) =>
-      block.type === "text" ? `${block.text}\n${stringsIn(parsed(block.text)).join("\n")}` : "",
+      block.type === "text" ? `${block.text}\n${stringsIn(parseJson(block.text)).join("\n")}` : "",
     )
     .join("\n");
 }
@@ -72,7 +72,7 @@ function stringsIn(value: Json | undefined): readonly string[] {
 
 function ordersIn(text: string): readonly Order[] {
   const found = [...text.matchAll(/CALL (\w{1,64}) (?=\{)/g)].flatMap(({ 1: name = "", 0: head, index }) => {
-    const input = parsed(objectAt(text, index + head.length));
+    const input = parseJson(objectAt(text, index + head.length));
     return isJsonObject(input) ? [{ name, input }] : [];
   });
   return found.filter((order, index) => found.findIndex((other) => keyOf(other) === keyOf(order)) === index);
@@ -92,7 +92,7 @@ function objectAt(text: string, from: number): string {
   return "";
 }
 
-function parsed(text: string): Json | undefined {
+function parseJson(text: string): Json | undefined {
   try {
     return Json.of(JSON.parse(text));
   } catch {

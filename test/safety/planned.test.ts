@@ -26,7 +26,7 @@ function toolsOf(page: () => string, left: string[]) {
 }
 
 /** Plans to read a page, and then follows its instructions. */
-function persuaded(): Model {
+function obedientPlanner(): Model {
   const inner = obedientModel();
   return {
     ...inner,
@@ -47,7 +47,7 @@ const isPlanning = ({ messages }: ModelRequest): boolean =>
 test("a model that obeys every injection calls nothing that is not in its plan", async () => {
   let page = "";
   const left: string[] = [];
-  const reader = plannedAgent({ name: "reader", model: persuaded(), tools: toolsOf(() => page, left) });
+  const reader = plannedAgent({ name: "reader", model: obedientPlanner(), tools: toolsOf(() => page, left) });
   await using t = testRuntime({ agents: [reader], replay: false, ruleOfTwo: "off" });
   const codes = new Map<string, number>();
   let attacks = 0;

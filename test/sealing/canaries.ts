@@ -124,14 +124,14 @@ export async function readable(
   const files = entries.filter((entry) => entry.isFile());
   const found = new Set<string>();
   for (const file of files) {
-    const bytes = await readFile(join(file.parentPath, file.name)).catch(nothingIfGone);
+    const bytes = await readFile(join(file.parentPath, file.name)).catch(emptyIfMissing);
     for (const [name, word] of Object.entries(words)) if (bytes.includes(word)) found.add(name);
   }
   return [...found].toSorted();
 }
 
 /** Databases remove and replace their files during the search: a removed file holds no word. */
-function nothingIfGone(error: NodeJS.ErrnoException): Buffer {
+function emptyIfMissing(error: NodeJS.ErrnoException): Buffer {
   if (error.code === "ENOENT") return Buffer.alloc(0);
   throw error;
 }

@@ -13,7 +13,7 @@ import { ask, codeOf, type Question, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { TestServer, approvalAgent } from "./test-server.ts";
 
-const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const statusAndCode = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 
 /** Signs in with a key. Returns the cookie. */
 async function signIn(url: string, key: string, headers: Question["headers"] = {}): Promise<string> {
@@ -36,10 +36,13 @@ test("a key is exchanged for a cookie that scripts cannot read and other sites d
   expect((await ask(`${site.url}/runs`, "GET", { headers: { cookie } })).status).toBe(200);
   // A session opens no other session: it ends at its own time.
   const again = await ask(`${site.url}/session`, "POST", { headers: { cookie, origin: site.url } });
-  expect(told(again)).toEqual([401, "unauthorized"]);
+  expect(statusAndCode(again)).toEqual([401, "unauthorized"]);
   const left = await ask(`${site.url}/session`, "DELETE", { headers: { cookie, origin: site.url } });
   expect(left.headers["set-cookie"]?.[0]).toContain("reeve=; ");
-  expect(told(await ask(`${site.url}/me`, "GET", { headers: { cookie } }))).toEqual([401, "unauthorized"]);
+  expect(statusAndCode(await ask(`${site.url}/me`, "GET", { headers: { cookie } }))).toEqual([
+    401,
+    "unauthorized",
+  ]);
 });
 
 test("on a public host name the cookie requires TLS", async () => {
@@ -90,7 +93,7 @@ test("a session that a backend opened for a user reaches that user alone", async
   const me = await ask(`${site.url}/me`, "GET", { headers: { cookie } });
   expect(me.json).toMatchObject({ user: "u-ada" });
   const forged = await ask(`${site.url}/runs`, "GET", { headers: { cookie, "x-reeve-user": "u-bob" } });
-  expect(told(forged)).toEqual([403, "forbidden"]);
+  expect(statusAndCode(forged)).toEqual([403, "forbidden"]);
 });
 
 const each = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
@@ -109,7 +112,7 @@ test.each(each)("%s: a page of another origin cannot use a session", async (_, {
     { "sec-fetch-site": "same-site" },
     ...(method === "get" ? [] : [{}]),
   ];
-  for (const headers of strange) expect(told(await from(headers))).toEqual([403, "wrong-origin"]);
+  for (const headers of strange) expect(statusAndCode(await from(headers))).toEqual([403, "wrong-origin"]);
   const own = await from({ origin: site.url });
   expect(codeOf(own)).not.toBe("wrong-origin");
   // A session opens no other one.
@@ -181,7 +184,7 @@ test("only files of the page are served, by their exact names", async () => {
   expect((await ask(`${url}/ui/secret.pem`, "GET")).text).not.toContain("words");
   expect((await ask(`${url}/ui/assets/a-1.js`, "POST")).status).toBe(401);
   const strange = await ask(`${url}/ui`, "GET", { headers: { host: "evil.example" } });
-  expect(told(strange)).toEqual([421, "host-not-allowed"]);
+  expect(statusAndCode(strange)).toEqual([421, "host-not-allowed"]);
 });
 
 test("a browser that asks for / is sent to the page, a program is not", async () => {

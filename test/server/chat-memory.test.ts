@@ -11,7 +11,7 @@ import { TestServer, approvalAgent } from "./test-server.ts";
 import { talker } from "./talker.ts";
 
 /** Answers with all user messages, and the number of the answer. Fails if the newest message is `fail`. */
-function parrot(): Agent {
+function echoAgent(): Agent {
   let answers = 0;
   const model: Model = {
     id: "parrot",
@@ -55,7 +55,7 @@ const callIds = (message: UIMessage | undefined): readonly string[] =>
 const edit = (of: PlainChat, text: string): Promise<void> =>
   of.sendMessage({ text, messageId: of.messages[2]?.id ?? "" });
 
-const said = (text: string): JsonObject => ({
+const chatBody = (text: string): JsonObject => ({
   id: "pump",
   messages: [{ id: "m1", role: "user", parts: [{ type: "text", text }] }],
 });
@@ -63,7 +63,7 @@ const said = (text: string): JsonObject => ({
 const headers = (user: string): Record<string, string> => ({ "x-reeve-user": user });
 
 test("the answer to a second message sees the first", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
@@ -71,7 +71,7 @@ test("the answer to a second message sees the first", async () => {
 });
 
 test("the history has the page's messages with the ids of answers, in order, in pages", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
   const all = await history(site, "parrot");
@@ -125,7 +125,7 @@ test("a message that is being answered is in the history, and its answer is not 
 });
 
 test("a regenerated answer replaces the first one, after a reload and repeatedly", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
@@ -150,7 +150,7 @@ test("a regenerated answer replaces the first one, after a reload and repeatedly
 });
 
 test("another answer to an earlier message removes the later messages from the chat", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
   await chat.regenerate({ messageId: chat.messages[1]?.id ?? "" });
@@ -161,7 +161,7 @@ test("another answer to an earlier message removes the later messages from the c
 });
 
 test("an edited message replaces the original, after a reload and when changed back", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   for (const text of ["one", "two", "three"]) await chat.sendMessage({ text });
   await edit(chat, "zwei");
@@ -178,7 +178,7 @@ test("an edited message replaces the original, after a reload and when changed b
 });
 
 test("after an edit of the first message the conversation begins with it", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "uno", messageId: chat.messages[0]?.id ?? "" });
@@ -206,7 +206,7 @@ test("a message that is sent again unchanged is the same turn: during the turn, 
 });
 
 test("a failed turn leaves no trace, even if the message is answered again and fails again", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "fail" });
@@ -222,7 +222,7 @@ test("a failed turn leaves no trace, even if the message is answered again and f
 });
 
 test("a branch that another window has left can be continued", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   const chat = chatIn(site, "parrot");
   await chat.sendMessage({ text: "one" });
   await chat.sendMessage({ text: "two" });
@@ -234,9 +234,9 @@ test("a branch that another window has left can be continued", async () => {
 });
 
 test("two users with one chat id have two histories", async () => {
-  const site = await open(parrot());
+  const site = await open(echoAgent());
   for (const user of ["ada", "bob"])
-    expect((await site.post("/chat/parrot", said(`of ${user}`), { headers: headers(user) })).status).toBe(
+    expect((await site.post("/chat/parrot", chatBody(`of ${user}`), { headers: headers(user) })).status).toBe(
       200,
     );
   const seen = (user: string) => async (): Promise<readonly string[]> => {

@@ -110,7 +110,7 @@ test("a run that fails is an error of the chat", async () => {
 const withApprovals = { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses };
 
 /** Returns the call that waits for approval. */
-function askedIn(chat: PlainChat): { readonly id: string; readonly input: unknown } {
+function pendingCall(chat: PlainChat): { readonly id: string; readonly input: unknown } {
   const part = chat.messages
     .at(-1)
     ?.parts.filter(isToolUIPart)
@@ -123,8 +123,8 @@ test("a call that needs approval waits, and continues with the answer in the sam
   const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell it" });
   expect(chat.shown.tools).toEqual(["sell approval-requested"]);
-  expect(askedIn(chat).input).toEqual({ field: "north" });
-  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+  expect(pendingCall(chat).input).toEqual({ field: "north" });
+  await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
   await expect
     .poll(() => [chat.status, chat.shown])
     .toEqual(["ready", { text: "sold it", tools: ["sell output-available"] }]);
@@ -137,7 +137,7 @@ test("a denied call is not made, and the model gets the reason", async () => {
   const site = await openSite(approvalAgent(model));
   const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell it" });
-  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: false, reason: "never" });
+  await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: false, reason: "never" });
   await expect
     .poll(() => [chat.status, chat.shown])
     .toEqual(["ready", { text: "so be it", tools: ["sell output-denied"] }]);
@@ -149,9 +149,9 @@ test("several calls that need approval are all answered before any other message
   const site = await openSite(approvalAgent(scriptedModel([twice, say("sold both")])));
   const chat = admin(site, "manager", withApprovals);
   await chat.sendMessage({ text: "Sell them" });
-  while (askedIn(chat).id !== "") {
+  while (pendingCall(chat).id !== "") {
     await expect.poll(() => chat.status).toBe("ready");
-    await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+    await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
     await expect.poll(() => chat.status === "ready").toBe(true);
   }
   await expect
@@ -163,7 +163,7 @@ test("only callers that may approve can answer, and none answers another tenant'
   const site = await openSite(approvalAgent());
   const chat = admin(site, "manager");
   await chat.sendMessage({ text: "Sell it" });
-  await chat.addToolApprovalResponse({ id: askedIn(chat).id, approved: true });
+  await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
   const body = { id: chat.id, messages: chat.messages };
   const mayRun = await site.post("/chat/manager", body, { key: site.keys.acme.run });
   expect([mayRun.status, codeOf(mayRun)]).toEqual([403, "forbidden"]);
@@ -269,7 +269,7 @@ test("a client that reconnects to a question gets it, and can answer it", async 
   again.messages = first.messages.slice(0, 1);
   await again.resumeStream();
   expect(again.shown.tools).toEqual(["sell approval-requested"]);
-  await again.addToolApprovalResponse({ id: askedIn(again).id, approved: true });
+  await again.addToolApprovalResponse({ id: pendingCall(again).id, approved: true });
   await expect.poll(() => [again.status, again.shown.text]).toEqual(["ready", "sold it"]);
 });
 

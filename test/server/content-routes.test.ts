@@ -4,7 +4,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { routes } from "../../src/server/routes.ts";
-import { orator, speaker } from "./speaker.ts";
+import { speakingAgent, speaker } from "./speaker.ts";
 import { Subscription } from "./sse.ts";
 import { TestServer, inAYear } from "./test-server.ts";
 
@@ -51,7 +51,7 @@ const said = speaker();
 
 beforeAll(async () => {
   const auth = apiKeys(Object.values(keys).map(({ record }) => record));
-  site = await TestServer.open({ auth, agents: [writer, orator(said.model)] });
+  site = await TestServer.open({ auth, agents: [writer, speakingAgent(said.model)] });
   const admin = { key: keys.admin.key };
   const owner = { tenant: "acme", user: "ada" };
   const run = await site.runtime.start(writer, words, { ...owner, id: "t", session: "talk", metadata: {} });
@@ -67,7 +67,8 @@ beforeAll(async () => {
     input: words,
   });
   expect(
-    (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin)).status,
+    (await site.post("/runs", { agent: "speakingAgent", input: words, id: "speech", user: "ada" }, admin))
+      .status,
   ).toBe(202);
 });
 

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { ask, codeOf, open as request } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { counter, TestServer } from "./test-server.ts";
-import { orator, speaker } from "./speaker.ts";
+import { speakingAgent, speaker } from "./speaker.ts";
 import { type Message, Subscription } from "./sse.ts";
 
 const openSite = async (...options: Parameters<typeof TestServer.open>): Promise<TestServer> =>
@@ -20,7 +20,7 @@ const watch = (site: TestServer, path: string, last?: string): Promise<Subscript
     ...(last !== undefined && { headers: { "last-event-id": last } }),
   });
 
-const numbered = (messages: readonly Message[]): readonly Message[] =>
+const messagesWithId = (messages: readonly Message[]): readonly Message[] =>
   messages.filter(({ id }) => id !== null);
 
 async function history(site: TestServer, tree: string): Promise<readonly NumberedEvent[]> {
@@ -37,10 +37,10 @@ test("a stream that breaks again and again is resumed without a gap and without 
   await site.post("/runs/counting/signal", { name: "count", data: 100, id: "1" });
   for (let drops = 0; ; drops += 1) {
     const isLast = drops === 9;
-    const some = await subscription.until((messages) => !isLast && numbered(messages).length >= 7);
+    const some = await subscription.until((messages) => !isLast && messagesWithId(messages).length >= 7);
     await subscription.drop();
     // An item that arrived in the last moment counts: it was seen.
-    seen.push(...numbered(some));
+    seen.push(...messagesWithId(some));
     if (isLast) break;
     subscription = await watch(site, "/runs/counting/events", seen.at(-1)?.id ?? "");
   }
@@ -56,11 +56,11 @@ test("a stream begins after the number it is asked for, and says when the tree i
   await site.post("/runs/counting/signal", { name: "count", data: 3, id: "1" });
   const whole = await history(site, "counting");
   const some = await (await watch(site, "/runs/counting/events?after=2")).over();
-  expect(numbered(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
+  expect(messagesWithId(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
   expect(some.at(-1)).toEqual({ id: null, event: "end", data: "{}" });
   // If both are present, the header is newer: a browser sets it on reconnect.
   const rest = await (await watch(site, "/runs/counting/events?after=1", "4")).over();
-  expect(numbered(rest)[0]?.id).toBe("5");
+  expect(messagesWithId(rest)[0]?.id).toBe("5");
   const wrong = await ask(`${site.url}/runs/counting/events`, "GET", {
     key: site.keys.acme.content,
     headers: { "last-event-id": "x" },
@@ -78,7 +78,7 @@ const textOf = (messages: readonly Message[]): string =>
 
 test("pieces of answers are sent between events without ids, and do not change the resume position", async () => {
   const { model, say, answer, asked } = speaker();
-  const site = await openSite({ agents: [orator(model)] });
+  const site = await openSite({ agents: [speakingAgent(model)] });
   await site.post("/runs", { agent: "orator", input: "speak", id: "speech" });
   const first = await watch(site, "/runs/speech/events");
   await site.post("/runs/speech/signal", { name: "speak", id: "1" });
@@ -88,11 +88,11 @@ test("pieces of answers are sent between events without ids, and do not change t
   const before = await first.until((messages) => textOf(messages) === pieces.join(""));
   expect(before.filter(({ event }) => event === "delta").every(({ id }) => id === null)).toBe(true);
   await first.drop();
-  const second = await watch(site, "/runs/speech/events", numbered(before).at(-1)?.id ?? "");
+  const second = await watch(site, "/runs/speech/events", messagesWithId(before).at(-1)?.id ?? "");
   answer();
   const after = await second.over();
   const whole = await history(site, "speech");
-  const seen = [...numbered(before), ...numbered(after)].map(({ id }) => Number(id));
+  const seen = [...messagesWithId(before), ...messagesWithId(after)].map(({ id }) => Number(id));
   expect(seen).toEqual(whole.map(({ seq }) => seq));
   const without = await (await watch(site, "/runs/speech/events?deltas=false")).over();
   expect(without.filter(({ event }) => event === "delta")).toEqual([]);
@@ -159,7 +159,7 @@ test("many watchers of a tree cost the store no more than one", async () => {
   const readsOfAll = reads;
   const whole = (await history(site, "counting")).map(({ seq }) => String(seq));
   expect(whole.length).toBeGreaterThan(20);
-  for (const messages of heard) expect(numbered(messages).map(({ id }) => id)).toEqual(whole);
+  for (const messages of heard) expect(messagesWithId(messages).map(({ id }) => id)).toEqual(whole);
   // Each batch is looked for, waited for and read, by one for all; there cannot be more batches than events.
   expect(readsOfAll).toBeLessThan(3 * whole.length);
 });

@@ -36,7 +36,7 @@ async function serve(port: number, path: string, how: "stops" | "goes on"): Prom
   return worker;
 }
 
-const numbered = (messages: readonly Message[]): readonly Message[] =>
+const messagesWithId = (messages: readonly Message[]): readonly Message[] =>
   messages.filter(({ id }) => id !== null);
 
 test("two watches of a tree, one over a breaking connection, miss and repeat no event when its worker is killed", async () => {
@@ -54,7 +54,7 @@ test("two watches of a tree, one over a breaking connection, miss and repeat no 
   const steady = await Subscription.to(url, { key });
   const broken = await Subscription.to(url, { key });
   await stuck;
-  const before = numbered(
+  const before = messagesWithId(
     await broken.until((messages) => messages.some(({ data }) => data.includes(`"n":${stopAt - 1}`))),
   );
   await broken.drop();
@@ -63,7 +63,7 @@ test("two watches of a tree, one over a breaking connection, miss and repeat no 
   await ended;
   const again = await Subscription.to(url, { key, headers: { "last-event-id": before.at(-1)?.id ?? "" } });
   await serve(port, path, "goes on");
-  const [watched, after] = [numbered(await steady.over()), numbered(await again.over())];
+  const [watched, after] = [messagesWithId(await steady.over()), messagesWithId(await again.over())];
   const whole: NumberedEvent[] = [];
   for await (const event of runtime.run("tale", { tenant: "acme" }).events()) whole.push(event);
   const told = whole.filter(({ type }) => type === "progress.emitted");

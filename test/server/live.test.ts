@@ -4,7 +4,7 @@ import { TreeModel, type TreeSnapshot } from "../../src/view/index.ts";
 import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { counter, TestServer } from "./test-server.ts";
-import { orator, speaker } from "./speaker.ts";
+import { speakingAgent, speaker } from "./speaker.ts";
 import { type Message, Subscription } from "./sse.ts";
 
 interface Live {
@@ -45,7 +45,8 @@ const tellsOf = (name: string) => (messages: readonly Message[]) =>
 
 const speak = (): { name: string; id: string } => ({ name: "speak", id: crypto.randomUUID() });
 
-const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
+const numbersUpTo = (last: number): readonly number[] =>
+  Array.from({ length: last }, (_, index) => index + 1);
 
 const start = (site: TestServer, id: string, agentName = "counter"): Promise<unknown> =>
   site.post("/runs", { agent: agentName, input: "count", id });
@@ -55,7 +56,7 @@ async function count(site: TestServer, id: string, to: number): Promise<void> {
   expect((await site.post(`/runs/${id}/signal`, body)).status).toBe(200);
 }
 
-const lastOf = async (site: TestServer, id: string): Promise<number> => {
+const lastSeqOf = async (site: TestServer, id: string): Promise<number> => {
   let last = 0;
   for await (const { seq } of site.runtime.run(id, { tenant: "acme" }).events()) last = seq;
   return last;
@@ -92,10 +93,10 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   await count(site, "first", 5);
   await count(site, "second", 5);
   await stream.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
-  const [first, second] = [await lastOf(site, "first"), await lastOf(site, "second")];
+  const [first, second] = [await lastSeqOf(site, "first"), await lastSeqOf(site, "second")];
   const from = view.seq;
-  expect(numbersOf(stream.messages, "first")).toEqual(upTo(first).slice(from));
-  expect(numbersOf(stream.messages, "second")).toEqual(upTo(second));
+  expect(numbersOf(stream.messages, "first")).toEqual(numbersUpTo(first).slice(from));
+  expect(numbersOf(stream.messages, "second")).toEqual(numbersUpTo(second));
   // The view and the rest are the whole tree.
   const model = TreeModel.from(view);
   for (const message of stream.messages.filter(({ event }) => event === "tree"))
@@ -120,7 +121,7 @@ test("a reconnected stream continues every tree after its last event", async () 
   await again.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
   for (const tree of ["a,b:1", "c"]) {
     const seen = [...numbersOf(before, tree), ...numbersOf(again.messages, tree)];
-    expect(seen).toEqual(upTo(await lastOf(site, tree)));
+    expect(seen).toEqual(numbersUpTo(await lastSeqOf(site, tree)));
   }
   await again.drop();
 });
@@ -135,18 +136,18 @@ test("a tree that is no longer watched sends nothing, and one that is watched tw
   const told = numbersOf(stream.messages, "left").length;
   await site.post(`/live/${id}`, { trees: [{ tree: "kept", after: 0 }] }, { key });
   await count(site, "left", 3);
-  await lastOf(site, "left");
+  await lastSeqOf(site, "left");
   await count(site, "kept", 3);
   await stream.until(has("end"));
   expect(numbersOf(stream.messages, "left")).toHaveLength(told);
-  expect(numbersOf(stream.messages, "kept")).toEqual(upTo(await lastOf(site, "kept")));
+  expect(numbersOf(stream.messages, "kept")).toEqual(numbersUpTo(await lastSeqOf(site, "kept")));
   await stream.drop();
 });
 
 test("only the named run's pieces of answers are sent, merged", async () => {
   const [said, unheard] = [speaker(), speaker()];
-  const other: Agent = { ...orator(unheard.model), id: AgentId.of("other") };
-  const site = closing(await TestServer.open({ agents: [orator(said.model), other] }));
+  const other: Agent = { ...speakingAgent(unheard.model), id: AgentId.of("other") };
+  const site = closing(await TestServer.open({ agents: [speakingAgent(said.model), other] }));
   await start(site, "talk", "orator");
   await start(site, "other", "other");
   const { stream } = await openLive(site, "?deltas=talk~0");

@@ -14,7 +14,7 @@ import { TestServer, approvalAgent } from "./test-server.ts";
 import { type HeldEngine, heldEngine } from "./held-engine.ts";
 
 /** A server whose engine opens no tree before it is released. */
-async function heldEstate(
+async function openHeldSite(
   limits: Limits,
 ): Promise<{ readonly site: TestServer; readonly engine: HeldEngine }> {
   const engine = heldEngine();
@@ -24,7 +24,7 @@ async function heldEstate(
   return { site, engine };
 }
 
-const told = (reply: Reply): readonly unknown[] => [
+const statusCodeAndRetry = (reply: Reply): readonly unknown[] => [
   reply.status,
   codeOf(reply),
   reply.headers["retry-after"],
@@ -41,10 +41,10 @@ async function readStream(site: TestServer, tree: string): Promise<void> {
 }
 
 test("starts above the limit are refused at once and begin nothing, until one is answered", async () => {
-  const { site, engine } = await heldEstate({ starts: 4 });
+  const { site, engine } = await openHeldSite({ starts: 4 });
   const accepted = [site.post("/runs", body), site.post("/runs", body)];
   await expect.poll(() => engine.held.length).toBe(2);
-  expect(told(await site.post("/runs", { ...body, id: "refused" }))).toEqual(ofYours);
+  expect(statusCodeAndRetry(await site.post("/runs", { ...body, id: "refused" }))).toEqual(ofYours);
   expect(engine.held.length).toBe(2);
   expect((await site.get("/runs/refused")).status).toBe(404);
   engine.letOne();
@@ -58,29 +58,29 @@ test("starts above the limit are refused at once and begin nothing, until one is
 });
 
 test("one tenant cannot use up the places of others, with any number of keys", async () => {
-  const { site, engine } = await heldEstate({ starts: 8 });
+  const { site, engine } = await openHeldSite({ starts: 8 });
   const { acme, rival } = site.keys;
   const starts: Promise<Reply>[] = [];
   const fill = async (key: string, held: number): Promise<void> => {
     const before = engine.held.length;
     for (let n = before; n < held; n += 1) starts.push(site.post("/runs", body, { key }));
     await expect.poll(() => engine.held.length).toBe(held);
-    expect(told(await site.post("/runs", body, { key }))).toEqual(ofYours);
+    expect(statusCodeAndRetry(await site.post("/runs", body, { key }))).toEqual(ofYours);
   };
   await fill(acme.run, 4);
-  expect(told(await site.post("/runs", body, { key: acme.admin }))).toEqual(ofYours);
+  expect(statusCodeAndRetry(await site.post("/runs", body, { key: acme.admin }))).toEqual(ofYours);
   await fill(rival.run, 6);
   // Both go on asking for all they can get: they come to have the same.
   engine.letOne();
   await readStream(site, TreeStarted.parse((await starts[0])?.json).treeId);
-  expect(told(await site.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
+  expect(statusCodeAndRetry(await site.post("/runs", body, { key: acme.run }))).toEqual(ofYours);
   await fill(rival.run, 6);
   for (let n = 0; n < 6; n += 1) engine.letOne();
   expect(new Set((await Promise.all(starts)).map(({ status }) => status))).toEqual(new Set([202]));
 });
 
 test("while starts wait, reads, steers and cancels are answered", async () => {
-  const { site, engine } = await heldEstate({ starts: 2 });
+  const { site, engine } = await openHeldSite({ starts: 2 });
   const begun = site.post("/runs", { ...body, id: "begun" });
   await expect.poll(() => engine.held.length).toBe(1);
   engine.letOne();
@@ -88,9 +88,9 @@ test("while starts wait, reads, steers and cancels are answered", async () => {
   await readStream(site, "begun");
   const held = site.post("/runs", body);
   await expect.poll(() => engine.held.length).toBe(1);
-  expect(told(await site.post("/runs", body))).toEqual(ofYours);
+  expect(statusCodeAndRetry(await site.post("/runs", body))).toEqual(ofYours);
   const chat = { id: "talk", messages: [{ id: "1", role: "user", parts: [{ type: "text", text: "sell" }] }] };
-  expect(told(await site.post("/chat/manager", chat))).toEqual(ofYours);
+  expect(statusCodeAndRetry(await site.post("/chat/manager", chat))).toEqual(ofYours);
   expect((await site.get("/runs")).status).toBe(200);
   expect((await site.get("/runs/begun/events")).status).toBe(200);
   expect((await site.post("/runs/begun/cancel")).status).toBe(200);
@@ -99,7 +99,7 @@ test("while starts wait, reads, steers and cancels are answered", async () => {
 });
 
 /** A store that receives events on request of the test. */
-function deafStore(): { readonly store: Store; readonly hear: () => void } {
+function manualStore(): { readonly store: Store; readonly hear: () => void } {
   const store = memoryStore();
   const { events: kept } = store;
   const listens = Promise.withResolvers<void>();
@@ -121,19 +121,19 @@ function deafStore(): { readonly store: Store; readonly hear: () => void } {
 }
 
 test("accepted starts count until they are stored: the store's lag limits new starts", async () => {
-  const { store, hear } = deafStore();
+  const { store, hear } = manualStore();
   const runtime = createRuntime({ agents: [approvalAgent()], store });
   const site = await TestServer.open({ runtime, limits: { starts: 1 } });
   closing(site);
   expect((await site.post("/runs", body)).status).toBe(202);
-  expect(told(await site.post("/runs", body))).toEqual(ofAll);
+  expect(statusCodeAndRetry(await site.post("/runs", body))).toEqual(ofAll);
   expect((await site.get("/runs")).status).toBe(200);
   hear();
   await expect.poll(async () => (await site.post("/runs", body)).status).toBe(202);
 });
 
 test("a subscriber to a tree started here does not ask the tree whether it exists", async () => {
-  const { store, hear } = deafStore();
+  const { store, hear } = manualStore();
   const engine = heldEngine();
   const site = await TestServer.open({
     runtime: createRuntime({ agents: [approvalAgent()], store, engine }),
@@ -152,17 +152,19 @@ test("a subscriber to a tree started here does not ask the tree whether it exist
 test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
   "%s is refused where its pool is full, before its body is read",
   async (_, { method, path, pool }: Route) => {
-    const { site } = await heldEstate({ [pool]: 0 });
+    const { site } = await openHeldSite({ [pool]: 0 });
     const url = site.url + path.replaceAll(/:\w+/g, "any");
     const isPost = method === "post";
     const unread = { body: "not JSON", headers: { "content-type": "text/plain" } };
     const key = site.keys.acme.admin;
-    expect(told(await ask(url, method.toUpperCase(), { key, ...(isPost && unread) }))).toEqual(ofAll);
+    expect(statusCodeAndRetry(await ask(url, method.toUpperCase(), { key, ...(isPost && unread) }))).toEqual(
+      ofAll,
+    );
   },
 );
 
 /** A start whose body is in transit. */
-async function beginning({ url, keys }: TestServer): Promise<Socket> {
+async function beginStart({ url, keys }: TestServer): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.setEncoding("utf8");
@@ -178,9 +180,9 @@ test("a refused client need not send its body, and a client that leaves midway f
   const noted: unknown[] = [];
   const site = await TestServer.open({ limits: { starts: 1 }, onError: (error) => noted.push(error) });
   closing(site);
-  const slow = await beginning(site);
-  await expect.poll(async () => told(await site.post("/runs", body))).toEqual(ofAll);
-  const late = await beginning(site);
+  const slow = await beginStart(site);
+  await expect.poll(async () => statusCodeAndRetry(await site.post("/runs", body))).toEqual(ofAll);
+  const late = await beginStart(site);
   const [head]: string[] = await once(late, "data");
   expect(head).toMatch(/^HTTP\/1\.1 429 /);
   await once(late.resume(), "close");
@@ -190,7 +192,7 @@ test("a refused client need not send its body, and a client that leaves midway f
 });
 
 test("a requested start counts until it is answered, even if its caller has left", async () => {
-  const { site, engine } = await heldEstate({ starts: 1 });
+  const { site, engine } = await openHeldSite({ starts: 1 });
   const { hostname, port } = new URL(site.url);
   const socket = connect({ host: hostname, port: Number(port) });
   const text = JSON.stringify({ ...body, id: "left" });
@@ -201,7 +203,7 @@ test("a requested start counts until it is answered, even if its caller has left
   await expect.poll(() => engine.held.length).toBe(1);
   socket.destroy();
   await once(socket, "close");
-  expect(told(await site.post("/runs", body))).toEqual(ofAll);
+  expect(statusCodeAndRetry(await site.post("/runs", body))).toEqual(ofAll);
   engine.letOne();
   await readStream(site, "left");
   const again = site.post("/runs", { ...body, id: "left" });

@@ -19,7 +19,7 @@ const order = tool({
   execute: (_, { resumed }) => (resumed?.answer ? JSON.stringify(resumed.answer) : ToolResult.ask(form)),
 });
 
-const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const statusAndCode = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 
 test.each<[string, Json, Json, Json]>([
   ["ask_human", { question: "When?", choices: ["Monday", "Friday"] }, "Sunday", "Friday"],
@@ -40,10 +40,10 @@ test.each<[string, Json, Json, Json]>([
 
     expect((await answer(right, rival.approve)).status).toBe(404);
     expect((await answer(right, acme.run)).status).toBe(403);
-    expect(told(await answer(wrong, acme.approve))).toEqual([409, "approval-refused"]);
-    expect(told(await answer(right, acme.approve, "another"))).toEqual([409, "approval-refused"]);
+    expect(statusAndCode(await answer(wrong, acme.approve))).toEqual([409, "approval-refused"]);
+    expect(statusAndCode(await answer(right, acme.approve, "another"))).toEqual([409, "approval-refused"]);
     expect((await answer(right, acme.approve)).status).toBe(200);
-    expect(told(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
+    expect(statusAndCode(await answer(right, acme.approve))).toEqual([409, "approval-refused"]);
     await site.runtime.run("t1", { tenant: "acme" }).result();
     expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(
       typeof right === "string" ? right : "Park Lane",

@@ -17,7 +17,7 @@ import { TestServer, approvalAgent } from "./test-server.ts";
 const openSite = async (...options: Parameters<typeof TestServer.open>): Promise<TestServer> =>
   closing(await TestServer.open(...options));
 
-const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const statusAndCode = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 const start = { agent: "counter", input: "count", id: "counting" };
 
 /** Ends what counts, and waits until it has. */
@@ -45,9 +45,9 @@ test("the same id again is the same tree, with another input it is a conflict", 
   const first = await site.post("/runs", start);
   expect([first.status, first.json]).toEqual([202, { treeId: "counting", runId: "counting~0" }]);
   expect((await site.post("/runs", start)).json).toEqual(first.json);
-  expect(told(await site.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
-  expect(told(await site.post("/runs", { ...start, agent: "unknown" }))).toEqual([404, "not-found"]);
-  expect(told(await site.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
+  expect(statusAndCode(await site.post("/runs", { ...start, input: "other" }))).toEqual([409, "id-conflict"]);
+  expect(statusAndCode(await site.post("/runs", { ...start, agent: "unknown" }))).toEqual([404, "not-found"]);
+  expect(statusAndCode(await site.post("/runs", { ...start, id: "a~b" }))).toEqual([400, "invalid-request"]);
 });
 
 test("two tenants may give their trees the same id, and each sees its own", async () => {
@@ -86,7 +86,7 @@ test("runs are filtered and come in pages", async () => {
     "roots=maybe",
     "size=1&size=2",
   ])
-    expect(told(await site.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
+    expect(statusAndCode(await site.get(`/runs?${query}`))).toEqual([400, "invalid-request"]);
 });
 
 test("a tree's reservations and spend are shown while it runs and afterwards", async () => {
@@ -142,7 +142,7 @@ test("a run can be held, released, raised, steered and stopped", async () => {
   const receipt = await site.post("/runs/thought/cancel", { reason: "enough" });
   expect(receipt.json).toMatchObject({ reason: "enough", runs: [{ runId: "thought~0" }] });
   expect(await status()).toMatchObject({ status: "cancelled" });
-  expect(told(await site.post("/runs/thought/pause", { id: "6" }))).toEqual([409, "run-ended"]);
+  expect(statusAndCode(await site.post("/runs/thought/pause", { id: "6" }))).toEqual([409, "run-ended"]);
 });
 
 test.each([
@@ -196,7 +196,7 @@ test("an operation repeated under its id changes nothing, even after another act
 });
 
 /** A manager that waits for approval, and the question. */
-async function asking(site: TestServer): Promise<string> {
+async function startAskingRun(site: TestServer): Promise<string> {
   await site.post("/runs", { agent: "manager", input: "sell", id: "estate" });
   const run = site.runtime.run("estate", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") return event.approvalId;
@@ -210,17 +210,17 @@ test.each([
 ] as const)("a call is answered once, by the holder of the key: %s", async (verb, body, heard) => {
   const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
   const site = await openSite({ agents: [approvalAgent(model)] });
-  const id = await asking(site);
+  const id = await startAskingRun(site);
   const key = site.keys.acme.approve;
   await expect.poll(async () => (await site.get("/approvals?state=pending&tree=estate")).text).toContain(id);
   const path = `/approvals/${encodeURIComponent(id)}/${verb}`;
-  expect(told(await site.post(path, { ...body, hash: "another" }, { key }))).toEqual([
+  expect(statusAndCode(await site.post(path, { ...body, hash: "another" }, { key }))).toEqual([
     409,
     "approval-refused",
   ]);
   const decided = await site.post(path, body, { key });
   expect([decided.status, Json.as<ApprovalDecision>(decided.json).by]).toEqual([200, key.split("_")[1]]);
-  expect(told(await site.post(path, body, { key }))).toEqual([409, "approval-refused"]);
+  expect(statusAndCode(await site.post(path, body, { key }))).toEqual([409, "approval-refused"]);
   await site.runtime.run("estate", { tenant: "acme" }).result();
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(heard);
 });
@@ -256,7 +256,7 @@ test("every run of a tree is shown to a caller with its id", async () => {
 
 test("the audit reports the actor of each decision, and whether the audit was changed", async () => {
   const site = await openSite();
-  const id = await asking(site);
+  const id = await startAskingRun(site);
   const key = site.keys.acme.approve;
   await site.post(`/approvals/${encodeURIComponent(id)}/deny`, {}, { key });
   await site.runtime.run("estate", { tenant: "acme" }).result();

@@ -20,7 +20,7 @@ const newRuntime = () => {
   return runtime;
 };
 
-const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const statusAndCode = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 
 test.each(["0.0.0.0", "::", "192.0.2.7"])(
   "the server refuses to listen on %s without auth",
@@ -59,7 +59,7 @@ test("on loopback no key is needed, and a page of another origin is refused", as
     "localhost.evil.example",
     "127.0.0.1.evil",
   ])
-    expect(told(await ask(url, "GET", { headers: { host } }))).toEqual([421, "host-not-allowed"]);
+    expect(statusAndCode(await ask(url, "GET", { headers: { host } }))).toEqual([421, "host-not-allowed"]);
   for (const host of ["localhost", `LOCALHOST:${listener.port}`, "127.0.0.1:1", "[::1]:80"])
     expect((await ask(url, "GET", { headers: { host } })).status).toBe(200);
 });
@@ -80,7 +80,7 @@ test("requests from other origins are refused, without CORS headers", async () =
   ];
   for (const headers of strange) {
     const reply = await from(headers);
-    expect(told(reply)).toEqual([403, "wrong-origin"]);
+    expect(statusAndCode(reply)).toEqual([403, "wrong-origin"]);
     expect(reply.headers["access-control-allow-origin"]).toBeUndefined();
   }
   const preflight = await ask(url, "OPTIONS", { headers: { origin: "https://evil.example" } });
@@ -104,7 +104,7 @@ test("requests from a listed origin are accepted with a key", async () => {
 test("a body that is too large is refused, with or without a declared length", async () => {
   const site = await openSite({ limits: { bodyBytes: 1_000, uploadBytes: 1_500 } });
   const body = { agent: "manager", input: "x".repeat(2_000) };
-  expect(told(await site.post("/runs", body))).toEqual([413, "body-too-large"]);
+  expect(statusAndCode(await site.post("/runs", body))).toEqual([413, "body-too-large"]);
   const { hostname, port } = new URL(site.url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.setEncoding("utf8");
@@ -125,10 +125,10 @@ test("a body that is not JSON is refused, and so is a form that a page could sen
   const post = (body: string, type: string): Promise<Reply> =>
     ask(`${site.url}/runs`, "POST", { key, body, headers: { "content-type": type } });
   for (const body of ["{", "[]", "null", '"x"', '{"agent":"manager"}', '{"agent":"manager","input":7}'])
-    expect(told(await post(body, "application/json"))).toEqual([400, "invalid-request"]);
+    expect(statusAndCode(await post(body, "application/json"))).toEqual([400, "invalid-request"]);
   const good = JSON.stringify({ agent: "manager", input: "sell" });
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-    expect(told(await post(good, type))).toEqual([415, "unsupported-media-type"]);
+    expect(statusAndCode(await post(good, type))).toEqual([415, "unsupported-media-type"]);
   expect((await post(good, "application/json; charset=utf-8")).status).toBe(202);
 });
 
@@ -141,23 +141,23 @@ test("a number that could not be kept exactly is refused, and the same digits as
       headers: { "content-type": "application/json" },
     });
   for (const number of ["1e309", "12345678901234567890", "-9007199254740993"])
-    expect(told(await post(number))).toEqual([400, "invalid-request"]);
+    expect(statusAndCode(await post(number))).toEqual([400, "invalid-request"]);
   for (const fine of ["9007199254740991", '"12345678901234567890"', "1e300"])
     expect((await post(fine)).status).toBe(202);
 });
 
-const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+const nestLists = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 test("a body that is nested too deep is refused, at any position", async () => {
   const site = await openSite();
   const start = (levels: number): Promise<Reply> => {
-    const body = `{"agent":"manager","input":"sell","metadata":{"deep":${nested(levels)}}}`;
+    const body = `{"agent":"manager","input":"sell","metadata":{"deep":${nestLists(levels)}}}`;
     const headers = { "content-type": "application/json" };
     return ask(`${site.url}/runs`, "POST", { key: site.keys.acme.admin, body, headers });
   };
   for (const levels of [63, 5_000, 100_000]) {
     const refused = await start(levels);
-    expect(told(refused)).toEqual([400, "invalid-request"]);
+    expect(statusAndCode(refused)).toEqual([400, "invalid-request"]);
     expect(JSON.stringify(refused)).toContain("must be nested at most 64 levels deep");
   }
   expect((await start(62)).status).toBe(202);
@@ -174,7 +174,7 @@ test("a body with too many keys is refused, whether they are in one object or in
     site.post("/runs", { agent: "manager", input: "sell", metadata });
   for (const make of [objectWith, listWith]) {
     const refused = await start(make(50_001));
-    expect(told(refused)).toEqual([400, "invalid-request"]);
+    expect(statusAndCode(refused)).toEqual([400, "invalid-request"]);
     expect(JSON.stringify(refused)).toContain("must have at most 50000 keys");
     expect(JSON.stringify(await start(make(49_990)))).not.toContain("keys");
   }
@@ -214,23 +214,27 @@ test("a client over its rate gets a retry time, and other clients are not affect
   const site = await openSite({ clock, limits: { requestsPerMinute: 3 } });
   for (let n = 0; n < 3; n += 1) expect((await site.get("/agents")).status).toBe(200);
   const refused = await site.get("/agents");
-  expect([...told(refused), refused.headers["retry-after"]]).toEqual([429, "too-many-requests", "20"]);
+  expect([...statusAndCode(refused), refused.headers["retry-after"]]).toEqual([
+    429,
+    "too-many-requests",
+    "20",
+  ]);
   expect((await site.get("/agents", { key: site.keys.rival.admin })).status).toBe(200);
   await clock.advance(20_000);
   expect((await site.get("/agents")).status).toBe(200);
   expect((await site.get("/agents")).status).toBe(429);
 });
 
-const never = (): Promise<never> => new Promise(() => undefined);
+const neverEnds = (): Promise<never> => new Promise(() => undefined);
 
 test("without an answering worker, the caller gets an error in time", async () => {
   const store = memoryStore();
-  const stuck = Object.assign(Object.create(store), { sessions: { list: never } });
+  const stuck = Object.assign(Object.create(store), { sessions: { list: neverEnds } });
   const site = await openSite({
     runtime: createRuntime({ agents: [], store: stuck }),
     limits: { requestTimeoutMs: 200 },
   });
-  expect(told(await site.get("/sessions"))).toEqual([504, "no-answer"]);
+  expect(statusAndCode(await site.get("/sessions"))).toEqual([504, "no-answer"]);
   expect((await site.get("/agents")).status).toBe(200);
 });
 

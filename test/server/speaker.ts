@@ -28,7 +28,7 @@ export function speaker(): {
 }
 
 /** Calls its model on request. */
-export const orator = (model: Model): Agent => ({
+export const speakingAgent = (model: Model): Agent => ({
   id: AgentId.of("orator"),
   model,
   run: async (ctx) => {

@@ -42,7 +42,7 @@ const none = (): JsonObject => ({});
 const act = (body: (named: Owned) => JsonObject): Row => ({ answer: "hidden", body });
 const look: Row = { answer: "hidden" };
 
-const said = (chat: string, part: Json, role: string): JsonObject => ({
+const chatBody = (chat: string, part: Json, role: string): JsonObject => ({
   id: chat,
   messages: [{ id: "m1", role, parts: [part] }],
 });
@@ -124,12 +124,12 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ...tenantRows,
   "get /budget": [{ answer: "own" }],
   "post /chat/:agent": [
-    { answer: "own", body: ({ chat }) => said(chat, { type: "text", text: "hello" }, "user") },
+    { answer: "own", body: ({ chat }) => chatBody(chat, { type: "text", text: "hello" }, "user") },
     {
       answer: "hidden",
       body: ({ chat, approval }) => {
         const state = "approval-responded";
-        return said(
+        return chatBody(
           chat,
           { type: "tool-sell", state, approval: { id: approval, approved: true } },
           "assistant",
@@ -211,7 +211,7 @@ beforeAll(async () => {
     const handle = site.runtime.run(run, { tenant: "acme" });
     for await (const event of handle.events()) if (event.type === "approval.requested") break;
     const [asked] = await handle.approvals();
-    const hello = said(`${user}-chat`, { type: "text", text: "hello" }, "user");
+    const hello = chatBody(`${user}-chat`, { type: "text", text: "hello" }, "user");
     expect((await site.post("/chat/manager", hello, { key: bearer })).status).toBe(200);
     await site.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
     await rememberFor(user);
@@ -252,7 +252,7 @@ function askRow(
 }
 
 const ownedBy = (user: string): Owned => owned[user] ?? missing;
-const other = (user: string): Owned => ownedBy(user === "u-ada" ? "u-bob" : "u-ada");
+const ownedByOther = (user: string): Owned => ownedBy(user === "u-ada" ? "u-bob" : "u-ada");
 
 const statuses = (): Promise<readonly string[]> =>
   Promise.all(
@@ -293,7 +293,7 @@ const checks: Readonly<Record<Row["answer"], (asked: Asked) => Promise<void>>> =
 };
 
 test.each(cases)("%s reaches nothing of the other user: %s (%i)", async (_, name, __, row, caller) => {
-  const theirs = other(caller.user);
+  const theirs = ownedByOther(caller.user);
   const before = await statuses();
   const reply = await askRow(name, row, caller, theirs);
   await checks[row.answer]({ name, row, caller, theirs, reply });

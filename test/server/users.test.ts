@@ -13,7 +13,7 @@ type Keys = Readonly<Record<"ada" | "bob" | "plain" | "trusted" | "admin", strin
 
 const parrot = agent({ name: "parrot", model: scriptedModel([say("hello"), say("hello"), say("hello")]) });
 
-const of = (user: string | null, ...scopes: readonly Scope[]) =>
+const keyFor = (user: string | null, ...scopes: readonly Scope[]) =>
   createApiKey({ tenant: "acme", user, scopes, expiresAt: inAYear });
 
 /** A server with a key for each of two users, and keys that are bound to none: with and without the right to act for users. */
@@ -21,11 +21,11 @@ async function open(
   store: Store = memoryStore(),
 ): Promise<{ readonly site: TestServer; readonly keys: Keys }> {
   const made = {
-    ada: of("ada", "read", "run", "approve"),
-    bob: of("bob", "read", "run", "approve"),
-    plain: of(null, "read", "run", "content"),
-    trusted: of(null, "read", "run", "approve", "act-for-users"),
-    admin: of(null, "admin"),
+    ada: keyFor("ada", "read", "run", "approve"),
+    bob: keyFor("bob", "read", "run", "approve"),
+    plain: keyFor(null, "read", "run", "content"),
+    trusted: keyFor(null, "read", "run", "approve", "act-for-users"),
+    admin: keyFor(null, "admin"),
   };
   const auth = apiKeys(Object.values(made).map(({ record }) => record));
   const runtime = createRuntime({ agents: [approvalAgent(), counter, parrot], store, approver: "human" });
@@ -35,7 +35,7 @@ async function open(
   return { site, keys };
 }
 
-const told = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
+const statusAndCode = (reply: Reply): readonly unknown[] => [reply.status, codeOf(reply)];
 const start = { agent: "counter", input: "count" };
 const forUser = (user: string): { readonly headers: Readonly<Record<string, string>> } => ({
   headers: { "x-reeve-user": user },
@@ -63,7 +63,7 @@ test("a user's key names no other user, in the body or in the header", async () 
     await site.post("/runs", { ...start, id: "t" }, { key, ...forUser("bob") }),
     await site.post("/runs", { ...start, id: "t", user: "bob" }, { key, ...forUser("ada") }),
   ]) {
-    expect(told(reply)).toEqual([403, "forbidden"]);
+    expect(statusAndCode(reply)).toEqual([403, "forbidden"]);
     expect(reply.text).toContain("remove it, or use a key of that user");
   }
   expect((await site.get("/runs/t", { key: keys.admin })).status).toBe(404);
@@ -79,7 +79,7 @@ test("a key that is bound to no user names one only with the scope act-for-users
     await site.post("/chat/parrot", chat, { key, ...forUser("ada") }),
     await site.get("/runs", { key, ...forUser("ada") }),
   ]) {
-    expect(told(reply)).toEqual([403, "forbidden"]);
+    expect(statusAndCode(reply)).toEqual([403, "forbidden"]);
     expect(reply.text).toContain("use a key bound to the user, or one with the scope act-for-users");
   }
   expect((await site.post("/runs", { ...start, id: "mine" }, { key })).status).toBe(202);
@@ -96,7 +96,7 @@ test("a header that names no user is refused", async () => {
   const { site, keys } = await open();
   for (const name of ["", "a b", "ada, bob", "x".repeat(129)]) {
     const reply = await site.get("/runs", { key: keys.trusted, ...forUser(name) });
-    expect([name, ...told(reply)]).toEqual([name, 400, "invalid-request"]);
+    expect([name, ...statusAndCode(reply)]).toEqual([name, 400, "invalid-request"]);
   }
 });
 
@@ -181,7 +181,7 @@ test("starting a tree under another user's tree id is a conflict that reveals no
   expect((await site.post("/runs", mine, { key: keys.ada })).status).toBe(202);
   for (const body of [mine, { ...mine, input: "other words" }, { ...mine, session: "s" }]) {
     const reply = await site.post("/runs", body, { key: keys.bob });
-    expect(told(reply)).toEqual([409, "id-conflict"]);
+    expect(statusAndCode(reply)).toEqual([409, "id-conflict"]);
     expect(reply.text).not.toMatch(/ada|words/);
   }
   expect((await site.get("/runs/report", { key: keys.bob })).status).toBe(404);

@@ -30,7 +30,7 @@ export async function campaign({ from, count }: Seeds): Promise<Campaign> {
   const began = performance.now();
   const players = Math.min(availableParallelism(), Math.ceil(count / handful));
   const rest = { from, until: from + count };
-  const reports = await Promise.all(Array.from({ length: players }, () => playedBy(player(), rest)));
+  const reports = await Promise.all(Array.from({ length: players }, () => playInProcess(player(), rest)));
   const failed = reports.flat().filter(({ violation }) => violation !== null);
   return {
     seconds: (performance.now() - began) / 1000,
@@ -50,7 +50,7 @@ export function summary({ seconds, totals }: Campaign, { count }: Seeds): string
 }
 
 /** Plays seeds in one process, which takes batches until none are left. */
-async function playedBy(
+async function playInProcess(
   child: ChildProcess,
   rest: { from: number; readonly until: number },
 ): Promise<Report[]> {

@@ -81,7 +81,7 @@ test(
     const found: Record<string, readonly string[]> = {};
     const missed: string[] = [];
     for (const [kind, place] of walked) {
-      const { isHit, changed } = await killedAt(kind, place);
+      const { isHit, changed } = await playWithKillAt(kind, place);
       if (!isHit) missed.push(kind);
       if (changed.length > 0) found[`${place.scenario.name}, killed at ${kind}`] = changed;
     }
@@ -119,12 +119,12 @@ async function kindsOfPlaces(): Promise<ReadonlyMap<string, Place>> {
  * Plays a scenario until its worker has been killed at the crash point: first in the middle of such points, then at the
  * first.
  */
-async function killedAt(
+async function playWithKillAt(
   kind: string,
   { scenario, was, count }: Place,
 ): Promise<{ readonly isHit: boolean; readonly changed: readonly string[] }> {
   for (let tries = 0; tries < mostTries; tries++) {
-    const death = await condemn({ kind, nth: tries === 0 ? Math.ceil(count / 2) : 1 });
+    const death = await killAtPoint({ kind, nth: tries === 0 ? Math.ceil(count / 2) : 1 });
     const outcome = await Promise.race([play(scenario), tooLong()]);
     if (outcome === null) return { isHit: true, changed: [`not over after ${longestPlayMs} ms`] };
     const isHit = (await death()) === kind;
@@ -168,7 +168,7 @@ const none = { tokens: 0, costMicros: 0 };
  * Kills the worker at the crash point, if it gets there; another one takes over at once. Returns a function for its
  * last output: empty if it did not get there, because the order of events varies.
  */
-async function condemn(end: End): Promise<() => Promise<string>> {
+async function killAtPoint(end: End): Promise<() => Promise<string>> {
   const victim = worker;
   let said = "";
   const listen = (chunk: unknown): string => (said += String(chunk));

@@ -44,15 +44,15 @@ describe.each([
   });
 });
 
-const around = (names: readonly string[]): readonly string[] =>
+const beforeAndAfter = (names: readonly string[]): readonly string[] =>
   names.flatMap((name) => [`${name}: before`, `${name}: after`]);
-const committed = (type: string, ...methods: readonly string[]): readonly string[] =>
+const beforeCommit = (type: string, ...methods: readonly string[]): readonly string[] =>
   methods.map((method) => `${type}.${method}: before commit`);
 
 /** Crash points that must be present: a write without a name is not visited. */
 const writes = {
   execution: [
-    ...around(["gate begin", "model", "effect pay", "effect mail", "direct crashed"]),
+    ...beforeAndAfter(["gate begin", "model", "effect pay", "effect mail", "direct crashed"]),
     ...["model", "tool", "note"].map((kind) => `step ${kind}: done, not journaled`),
     ...["model", "tool", "note"].map((kind) => `step ${kind}: journaled`),
     ...["hire", "rest", "take", "yield", "reply", "emit", "send", "continue", "end"].map(
@@ -60,12 +60,46 @@ const writes = {
     ),
   ],
   elsewhere: [
-    ...committed("tree", "open", "begin", "hire", "rest", "take", "yield", "reply", "emit", "send", "signal"),
-    ...committed("tree", "cancel", "pause", "resume", "reprioritize", "topUp", "crashed", "continue", "end"),
-    ...committed("tree", "drain"),
-    ...committed("session", "invoke", "release"),
-    ...committed("tenant", "setBudget", "draw", "giveBack"),
-    ...around(["keys.of", "store keys.put", "store events.append", "store runs.put", "store.eraseUser"]),
-    ...around(["sink projector", "outside open", "outside signal", "outside cancel", "outside invoke"]),
+    ...beforeCommit(
+      "tree",
+      "open",
+      "begin",
+      "hire",
+      "rest",
+      "take",
+      "yield",
+      "reply",
+      "emit",
+      "send",
+      "signal",
+    ),
+    ...beforeCommit(
+      "tree",
+      "cancel",
+      "pause",
+      "resume",
+      "reprioritize",
+      "topUp",
+      "crashed",
+      "continue",
+      "end",
+    ),
+    ...beforeCommit("tree", "drain"),
+    ...beforeCommit("session", "invoke", "release"),
+    ...beforeCommit("tenant", "setBudget", "draw", "giveBack"),
+    ...beforeAndAfter([
+      "keys.of",
+      "store keys.put",
+      "store events.append",
+      "store runs.put",
+      "store.eraseUser",
+    ]),
+    ...beforeAndAfter([
+      "sink projector",
+      "outside open",
+      "outside signal",
+      "outside cancel",
+      "outside invoke",
+    ]),
   ],
 };

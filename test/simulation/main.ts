@@ -12,7 +12,7 @@ const { values } = parseArgs({
 });
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-if (values.seed === undefined) await many(Number(values.from), Number(values.seeds));
+if (values.seed === undefined) await playMany(Number(values.from), Number(values.seeds));
 else await one(Number(values.seed));
 
 async function one(seed: number): Promise<void> {
@@ -22,7 +22,7 @@ async function one(seed: number): Promise<void> {
   process.exitCode = violation === null ? 0 : 1;
 }
 
-async function many(from: number, count: number): Promise<void> {
+async function playMany(from: number, count: number): Promise<void> {
   const played = await campaign({ from, count });
   for (const [seed, violation] of played.violations) print(`seed ${seed}: ${violation}`);
   print(summary(played, { from, count }));

@@ -7,7 +7,7 @@ import { People } from "./people.ts";
 import { planCarrier } from "./plan-carrier.ts";
 import { slowStore } from "./slow-store.ts";
 import { type Death, Stage } from "./stage.ts";
-import { type Transition, watched } from "./watched.ts";
+import { type Transition, watchProgram } from "./watched.ts";
 import { type Workload, workloadOf } from "./workload.ts";
 import { StandstillError } from "./world.ts";
 
@@ -87,7 +87,7 @@ class Simulation {
       choose: (count) => order.below(count),
       deathAt: (point) => this.#deathAt(point),
       layer: (program) =>
-        watched(options.mutation?.(program, this.#chance) ?? program, (transition) =>
+        watchProgram(options.mutation?.(program, this.#chance) ?? program, (transition) =>
           this.#transition(transition),
         ),
     });

@@ -41,7 +41,7 @@ export const staff = (witness: Witness, team: string) => {
 };
 
 /** Whether a run has this status. False if it does not exist yet. */
-export const stands = (run: RunHandle, status: RunStatus): Promise<boolean> =>
+export const hasStatus = (run: RunHandle, status: RunStatus): Promise<boolean> =>
   run.status().then(
     (now) => now === status,
     () => false,

@@ -21,7 +21,7 @@ export interface Transition {
 }
 
 /** Returns a program that reports every transition of every object. */
-export function watched(program: EngineProgram, tell: (transition: Transition) => void): EngineProgram {
+export function watchProgram(program: EngineProgram, tell: (transition: Transition) => void): EngineProgram {
   const states = new Map<string, Map<string, Json>>();
   const watch = (type: string, name: string, method: ObjectMethod): ObjectMethod => {
     return (object, argument) => {
@@ -29,7 +29,7 @@ export function watched(program: EngineProgram, tell: (transition: Transition) =
       const state = states.get(address) ?? new Map<string, Json>();
       states.set(address, state);
       const writes = new Map<string, Json>();
-      const reply = method(noting(object, writes), argument);
+      const reply = method(noteWrites(object, writes), argument);
       const written = new Map<string, { before: Json; after: Json }>();
       for (const [key, stored] of writes) {
         const after = openStored(stored);
@@ -51,7 +51,7 @@ export function watched(program: EngineProgram, tell: (transition: Transition) =
   return { ...program, objects };
 }
 
-function noting(object: ObjectContext, writes: Map<string, Json>): ObjectContext {
+function noteWrites(object: ObjectContext, writes: Map<string, Json>): ObjectContext {
   return delegateObject(object, {
     set: (name, value) => {
       writes.set(name, value);

@@ -70,7 +70,7 @@ const mailer =
 
 const sent = { did: "mail", input: "letter" };
 const key = keyOfStep("tree~0:tool:1");
-const only = (events: readonly NumberedEvent[], type: NumberedEvent["type"]): number =>
+const countEvents = (events: readonly NumberedEvent[], type: NumberedEvent["type"]): number =>
   events.filter((event) => event.type === type).length;
 
 describe.each(insideTool)("5.3 killed at %s", (point) => {
@@ -96,7 +96,7 @@ describe.each(insideTool)("5.3 killed at %s", (point) => {
 
   test("a tool that asks is run again after approval", async () => {
     const { output, delivered, events } = await play(point, 1, mailer({ onUnknown: "ask" }), ["rerun"]);
-    expect([output, only(events, "approval.requested")]).toEqual([sent, 1]);
+    expect([output, countEvents(events, "approval.requested")]).toEqual([sent, 1]);
     expect(new Set(delivered)).toEqual(new Set([key]));
   });
 
@@ -128,7 +128,7 @@ test.each(insideModel)(
   "5.4 after a kill at %s the model is called once more, and the lost attempt stays in doubt",
   async (point) => {
     const { output, bill, events } = await play(point, 1, thinker);
-    expect([output, only(events, "budget.reserved"), only(events, "budget.settled")]).toEqual([
+    expect([output, countEvents(events, "budget.reserved"), countEvents(events, "budget.settled")]).toEqual([
       "heard hello",
       2,
       1,

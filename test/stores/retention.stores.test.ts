@@ -65,7 +65,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
 };
 
 /** Runs one tree for each ending, all of one retention. Returns them after their end, with the input of each. */
-async function gossip(
+async function runTrees(
   runtime: Runtime,
   retention: HistoryRetention,
 ): Promise<readonly { readonly run: RunHandle; readonly told: string }[]> {
@@ -110,9 +110,9 @@ test.each(Object.keys(places))(
       maxRestarts: 0,
     });
     const trees = {
-      permanent: await gossip(runtime, "permanent"),
-      run: await gossip(runtime, "run"),
-      none: await gossip(runtime, "none"),
+      permanent: await runTrees(runtime, "permanent"),
+      run: await runTrees(runtime, "run"),
+      none: await runTrees(runtime, "none"),
     };
     const all = Object.values(trees).flat();
     const open = all.filter(({ told }) => /^(cancelled|killed)/.test(told));
@@ -157,7 +157,7 @@ test.each(Object.keys(places))(
   120_000,
 );
 
-type Trees = Awaited<ReturnType<typeof gossip>>;
+type Trees = Awaited<ReturnType<typeof runTrees>>;
 
 /** Checks that steps of permanent trees can be read, and those of other trees are erased. */
 async function checkSteps(runtime: Runtime, trees: Readonly<Record<HistoryRetention, Trees>>): Promise<void> {

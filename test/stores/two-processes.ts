@@ -17,13 +17,13 @@ export interface Share {
 
 /** Two processes append half of the events each, and tail all of them concurrently. Returns what each has seen. */
 export const appendAndTail = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
-  inTwo("append-and-tail.ts", share, {});
+  runInTwoProcesses("append-and-tail.ts", share, {});
 
 const key = { REEVE_KEY: Buffer.alloc(32, 7).toString("base64") };
 
 /** Two processes run half of the trees each, for one tenant. Checks that the tenant's audit is one chain with all of it. */
 export async function decideInTwo(store: Store, share: Omit<Share, "half">): Promise<void> {
-  const seen = (await inTwo("decide.ts", share, key)).flat();
+  const seen = (await runInTwoProcesses("decide.ts", share, key)).flat();
   expect(seen).toHaveLength(5 * share.total);
   const { tenant } = share;
   const audit = new Audit({ store, keys: environmentKeys(key), now: Date.now });
@@ -35,9 +35,9 @@ export async function decideInTwo(store: Store, share: Omit<Share, "half">): Pro
 
 /** Two processes try to take all of one limit, each one at a time. Gives what each was granted. */
 export const takeFromLimit = (share: Omit<Share, "half">): Promise<readonly (readonly string[])[]> =>
-  inTwo("take-from-limit.ts", share, {});
+  runInTwoProcesses("take-from-limit.ts", share, {});
 
-async function inTwo(
+async function runInTwoProcesses(
   fixture: string,
   share: Omit<Share, "half">,
   env: NodeJS.ProcessEnv,
@@ -46,13 +46,13 @@ async function inTwo(
   const options = { execArgv: ["--conditions=reeve-source"], env: { ...process.env, ...env } };
   const children = [0, 1].map((half) => fork(path, [JSON.stringify({ ...share, half })], options));
   try {
-    return await Promise.all(children.map(seenBy));
+    return await Promise.all(children.map(messageOf));
   } finally {
     for (const child of children) child.kill();
   }
 }
 
-async function seenBy(child: ChildProcess): Promise<readonly string[]> {
+async function messageOf(child: ChildProcess): Promise<readonly string[]> {
   const [seen]: Json[] = await Promise.race([
     once(child, "message"),
     once(child, "exit").then(([code]) => Promise.reject(new Error(`the process ended with ${code}`))),

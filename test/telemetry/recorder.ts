@@ -53,7 +53,7 @@ export function recorder(options: Partial<TelemetryOptions> & { readonly sampler
     telemetry,
     spans: async () => {
       await provider.forceFlush();
-      return exporter.getFinishedSpans().map(seen);
+      return exporter.getFinishedSpans().map(describeSpan);
     },
     statuses: async () => {
       await provider.forceFlush();
@@ -78,7 +78,7 @@ export function recorder(options: Partial<TelemetryOptions> & { readonly sampler
   };
 }
 
-function seen(span: ReadableSpan): Seen {
+function describeSpan(span: ReadableSpan): Seen {
   const { traceId, spanId } = span.spanContext();
   return {
     id: spanId,

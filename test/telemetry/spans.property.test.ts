@@ -123,9 +123,9 @@ const begunTwice = [begun, cycle, begun].map((given): Told => {
 
 /** Diagnostics of the SDK: a span that ended before it began, or twice. */
 const complaints: string[] = [];
-const silent = (): void => undefined;
+const doNothing = (): void => undefined;
 const complain = (text: string): void => void complaints.push(text);
-diag.setLogger({ error: complain, warn: complain, info: silent, debug: silent, verbose: silent });
+diag.setLogger({ error: complain, warn: complain, info: doNothing, debug: doNothing, verbose: doNothing });
 
 async function spansOf(stream: readonly NumberedEvent[]): Promise<readonly Seen[]> {
   const { telemetry, spans } = recorder();

@@ -128,7 +128,7 @@ test("two readers, and a reader that starts again, export the same spans once", 
   const [one, two] = [recorder(), recorder()];
   for (const event of events) one.telemetry.take(event);
   for (const event of [...events, ...events]) two.telemetry.take(event);
-  await two.telemetry.follow(replayed(events));
+  await two.telemetry.follow(yieldEvents(events));
   expect(await two.spans()).toEqual(await one.spans());
   expect(new Set((await one.spans()).map(({ id }) => id)).size).toBe((await one.spans()).length);
   expect(await two.count("reeve.runs", "reeve.status")).toEqual({ completed: 2 });
@@ -225,6 +225,6 @@ test("a tracer without the derived ids is refused", async () => {
   expect(() => events.forEach((event) => telemetry.take(event))).toThrow(/idGenerator/);
 });
 
-async function* replayed(events: readonly NumberedEvent[]): AsyncGenerator<NumberedEvent> {
+async function* yieldEvents(events: readonly NumberedEvent[]): AsyncGenerator<NumberedEvent> {
   yield* events;
 }

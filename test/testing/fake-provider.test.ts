@@ -21,7 +21,7 @@ import {
 } from "./real-providers.ts";
 
 /** The last entry of the bill, in the terms of an AI SDK usage. */
-function billed({ bill }: FakeProvider): object {
+function lastUsageOnBill({ bill }: FakeProvider): object {
   const {
     inputTokens = 0,
     outputTokens = 0,
@@ -90,7 +90,7 @@ test.each(everyWay)("$name, $mode: a client reads exactly the usage on the bill"
   const script = answers([{ reasoning: "I know this one.", text: "By the river.", cachedTokens: 4 }]);
   const double = await openDouble({ script });
   const heard = await ask(realModel(name, double), mode, { tools: [look] });
-  expect(heard.usage).toMatchObject(billed(double));
+  expect(heard.usage).toMatchObject(lastUsageOnBill(double));
   expect(double.bill.entries).toMatchObject([
     { cachedTokens: 4, reasoningTokens: 5, billed: true, outcome: "answered" },
   ]);

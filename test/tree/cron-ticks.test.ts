@@ -2,12 +2,12 @@ import { CronTicks } from "#tree";
 import { expect, test } from "vitest";
 import { planTicks, type CatchUp } from "../../src/tree/schedule/plan-ticks.ts";
 
-const at = (text: string): number => Date.parse(text);
+const timeOf = (text: string): number => Date.parse(text);
 
 /** The ticks after a moment, as texts. */
 function ticksAfter(ticks: CronTicks, from: string, count: number): readonly string[] {
   const found: string[] = [];
-  for (let tick = ticks.next(at(from)); tick !== null && found.length < count; tick = ticks.next(tick))
+  for (let tick = ticks.next(timeOf(from)); tick !== null && found.length < count; tick = ticks.next(tick))
     found.push(new Date(tick).toISOString().slice(0, 16));
   return found;
 }
@@ -33,16 +33,18 @@ test("a tick at a local time that the change to winter time repeats comes once",
 test("ticks of an interval go on through both changes without a gap", () => {
   const ticks = new CronTicks("*/30 * * * *", "America/New_York");
   for (const day of ["2026-03-08", "2026-11-01"]) {
-    const found = ticksAfter(ticks, `${day}T04:59:00Z`, 8).map((text) => at(`${text}Z`));
+    const found = ticksAfter(ticks, `${day}T04:59:00Z`, 8).map((text) => timeOf(`${text}Z`));
     expect(found.map((tick) => tick - (found[0] ?? 0))).toEqual(found.map((_, n) => n * 1_800_000));
   }
 });
 
 test("the latest tick is found however long ago it was", () => {
   const yearly = new CronTicks("0 0 29 2 *", "UTC");
-  const until = at("2031-06-01T00:00:00Z");
-  expect(yearly.latest({ after: at("2020-01-01T00:00:00Z"), until })).toBe(at("2028-02-29T00:00:00Z"));
-  expect(yearly.latest({ after: at("2028-02-29T00:00:00Z"), until })).toBeNull();
+  const until = timeOf("2031-06-01T00:00:00Z");
+  expect(yearly.latest({ after: timeOf("2020-01-01T00:00:00Z"), until })).toBe(
+    timeOf("2028-02-29T00:00:00Z"),
+  );
+  expect(yearly.latest({ after: timeOf("2028-02-29T00:00:00Z"), until })).toBeNull();
   const everySecond = new CronTicks("* * * * * *", "UTC");
   expect(everySecond.latest({ after: 0, until: until + 999 })).toBe(until);
   expect(everySecond.latest({ after: until, until: until + 999 })).toBeNull();
@@ -62,7 +64,11 @@ test.each([
 
 const hourly = new CronTicks("0 * * * *", "UTC");
 const plan = (catchUp: CatchUp, now: string): unknown => {
-  const { start, after } = planTicks(hourly, { catchUp, after: at("2026-01-01T00:00:00Z"), now: at(now) });
+  const { start, after } = planTicks(hourly, {
+    catchUp,
+    after: timeOf("2026-01-01T00:00:00Z"),
+    now: timeOf(now),
+  });
   return { start: start.map((tick) => new Date(tick).getUTCHours()), after };
 };
 
@@ -73,11 +79,11 @@ test.each([
   ["none", "2026-01-01T03:00:30Z", [3], "2026-01-01T03:00:30Z"],
   ["latest", "2026-01-01T00:59:59Z", [], "2026-01-01T00:59:59Z"],
 ] as const)("with catchUp %s at %s the ticks %j start", (catchUp, now, start, after) => {
-  expect(plan(catchUp, now)).toEqual({ start, after: at(after) });
+  expect(plan(catchUp, now)).toEqual({ start, after: timeOf(after) });
 });
 
 test("a clock that goes back repeats no tick", () => {
-  expect(plan("all", "2025-12-31T23:00:00Z")).toEqual({ start: [], after: at("2026-01-01T00:00:00Z") });
+  expect(plan("all", "2025-12-31T23:00:00Z")).toEqual({ start: [], after: timeOf("2026-01-01T00:00:00Z") });
 });
 
 test("ticks are planned in parts, and none is lost or planned twice", () => {

@@ -5,10 +5,10 @@ import { LazyObject, type Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
 /** Returns the bytes that the last of several calls reads and writes. */
-const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
+const bytesMoved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
 
 /** Compares the cost of a call after few and after many others. */
-const compare = (cost: (before: number) => Cost): number => moved(cost(200)) / moved(cost(2));
+const compare = (cost: (before: number) => Cost): number => bytesMoved(cost(200)) / bytesMoved(cost(2));
 
 test("an ask costs the same, however many asks of other runs are open", () => {
   const tree = new LazyTree({ maxAgents: 402 });
@@ -101,7 +101,7 @@ test("with 10,000 open trees that have borrowed, a draw, a short draw and a retu
   costs.push(tenant.draw(treeName(10_001), 100_000));
   expect(costs[1]?.result).toMatchObject({ tokens: 9_997 });
   expect(costs.slice(2).map(({ result }) => result)).toEqual(["short", "short"]);
-  expect(Math.max(...costs.map(moved))).toBeLessThan(4_000);
+  expect(Math.max(...costs.map(bytesMoved))).toBeLessThan(4_000);
 });
 
 test("short draws ask trees in sequence to return unused quota, and no tree that has returned it", () => {

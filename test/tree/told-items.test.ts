@@ -15,16 +15,16 @@ function waitingParent(children: number, maxAgents = children + 1): LazyTree {
 const replyOf = (cost: Cost): InboxBatch => Json.as<RunReply<ReplyOf<"take">>>(cost.result).reply;
 
 /** The children of whose ends items tell. */
-const endsIn = (items: InboxBatch["items"]): readonly RunId[] =>
+const childrenOf = (items: InboxBatch["items"]): readonly RunId[] =>
   items.flatMap((item) => (item.kind === "ended" ? [item.run] : []));
 
 /** Each wake-up of the root by its name, with the children of whose ends it tells; null if it brings nothing. */
 const wakeUps = (tree: LazyTree): readonly (readonly [string, readonly RunId[] | null])[] =>
   tree.object.woken
     .filter(({ execution }) => execution === tree.run(tree.root)?.execution)
-    .map(({ name, value }) => [name, value === null ? null : endsIn(Json.as<InboxBatch>(value).items)]);
+    .map(({ name, value }) => [name, value === null ? null : childrenOf(Json.as<InboxBatch>(value).items)]);
 
-const keptItems = (tree: LazyTree): number => tree.object.keys(`inbox/${tree.root}/told/`).length;
+const countKeptItems = (tree: LazyTree): number => tree.object.keys(`inbox/${tree.root}/told/`).length;
 
 test("each end of a child comes with a wake-up, and is kept until the parent says that it has it", () => {
   const tree = waitingParent(3);
@@ -35,12 +35,12 @@ test("each end of a child comes with a wake-up, and is kept until the parent say
     ["inbox/1", [first]],
     ["inbox/2", [second]],
   ]);
-  expect(keptItems(tree)).toBe(2);
+  expect(countKeptItems(tree)).toBe(2);
   // The parent has its input and the first end: the answer brings the second once more.
   const taken = replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 2 }));
   expect(taken).toMatchObject({ cursor: 3, more: false, standing: "running" });
-  expect(endsIn(taken.items)).toEqual([second]);
-  expect(keptItems(tree)).toBe(0);
+  expect(childrenOf(taken.items)).toEqual([second]);
+  expect(countKeptItems(tree)).toBe(0);
   tree.end(third);
   expect(wakeUps(tree).at(-1)).toEqual(["inbox/3", [third]]);
 });
@@ -49,7 +49,7 @@ test("a call that crosses a wake-up brings the same item again, under the same n
   const tree = waitingParent(1);
   tree.end(tree.child(1));
   const taken = replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 1 }));
-  expect(endsIn(taken.items)).toEqual([tree.child(1)]);
+  expect(childrenOf(taken.items)).toEqual([tree.child(1)]);
   expect(taken.cursor).toBe(2);
   // Made again by an execution that was lost: the tree tells nothing more.
   expect(replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 1 })).items).toEqual([]);
@@ -61,9 +61,9 @@ test("a continuation begins with the items of wake-ups that the parent does not 
   tree.end(tree.child(2));
   const carried = { labels: Labels.none, tasks: [], notes: [] };
   tree.call("continue", { ...tree.from(tree.root), cursor: 2, unread: [], state: null, carried });
-  expect(keptItems(tree)).toBe(0);
+  expect(countKeptItems(tree)).toBe(0);
   const { news } = Json.as<LaunchInput>(tree.object.launched.at(-1)?.entrance ?? null);
-  expect(endsIn(news.items)).toEqual([tree.child(2)]);
+  expect(childrenOf(news.items)).toEqual([tree.child(2)]);
 });
 
 test("a parent that has not called for 32 ends is woken to take them", () => {
@@ -71,7 +71,9 @@ test("a parent that has not called for 32 ends is woken to take them", () => {
   for (let number = 1; number <= 34; number++) tree.end(tree.child(number));
   const names = wakeUps(tree).filter(([, ends]) => ends === null);
   expect(names).toEqual([["inbox/33", null]]);
-  expect(endsIn(replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 33 })).items)).toHaveLength(2);
+  expect(childrenOf(replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 33 })).items)).toHaveLength(
+    2,
+  );
 });
 
 test("at most 32 parents get their items at once without a call: the next is woken to take", () => {
@@ -99,6 +101,6 @@ test("the items of a parent are removed when it ends", () => {
   const tree = waitingParent(2);
   tree.end(tree.child(1));
   tree.end(tree.root);
-  expect(keptItems(tree)).toBe(0);
+  expect(countKeptItems(tree)).toBe(0);
   expect(tree.stored("tree")).toMatchObject({ silent: [] });
 });

@@ -67,7 +67,7 @@ const text = "x".repeat(100);
 
 const isNoEvent = (key: string): boolean => !key.startsWith("event/");
 
-const moved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
+const bytesMoved = ({ bytesRead, bytesWritten }: Cost): number => bytesRead + bytesWritten;
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
@@ -248,9 +248,9 @@ test("subscriptions and messages that an earlier release has stored are read", (
 test("the cost of a message does not depend on the number of unread messages", () => {
   const tree = treeOf(100);
   tree.tell("first");
-  const second = moved(tree.tell("second"));
+  const second = bytesMoved(tree.tell("second"));
   for (const number of numbers(100)) tree.tell(number);
-  expect(moved(tree.tell("last")) / second).toBeLessThan(1.2);
+  expect(bytesMoved(tree.tell("last")) / second).toBeLessThan(1.2);
   expect(second).toBeLessThan(10_000);
 });
 
@@ -263,7 +263,7 @@ test("a subscription and a take cost the same, however many runs subscribe", () 
     tree.tell("a");
     const take = tree.call("take", tree.from(last));
     expect(take.tries).toBeLessThanOrEqual(4);
-    return [moved(subscribe), moved(take)];
+    return [bytesMoved(subscribe), bytesMoved(take)];
   });
   const [[subscribe = 0, take = 0] = [], [laterSubscribe = 0, laterTake = 0] = []] = costs;
   expect(laterSubscribe / subscribe).toBeLessThan(1.5);

@@ -20,7 +20,7 @@ async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
 }
 
 /** Returns the events of a run that sells something after an approval. */
-async function sellingEvents(): Promise<readonly NumberedEvent[]> {
+async function approvedCallEvents(): Promise<readonly NumberedEvent[]> {
   const model = scriptedModel([call("sell", { what: "a field" }), say("sold it")]);
   const seller = agent({
     name: "seller",
@@ -45,21 +45,21 @@ const logOf = (events: readonly NumberedEvent[]): StepLog => {
   return log;
 };
 
-const told = ({ decisions }: StepFigures): readonly string[] =>
+const describeDecisions = ({ decisions }: StepFigures): readonly string[] =>
   decisions.map(({ by, decision, layer }) => `${layer} ${by}: ${decision}`);
 
 test("steps have their cost and their decisions in order, even decisions before their start", async () => {
-  const events = await sellingEvents();
+  const events = await approvedCallEvents();
   const [first, sold, last, ...more] = logOf(events).steps();
   expect(more).toEqual([]);
   expect(first).toMatchObject({ stepId: "t~0:model:1", kind: "model", state: "completed", agent: "seller" });
   expect(sold).toMatchObject({ stepId: "t~0:tool:2", name: "sell", kind: "tool", state: "completed" });
   expect(first && costOf(first)).toEqual({ settledMicros: 15, reservedMicros: 0 });
-  expect(first && told(first)).toEqual([
+  expect(first && describeDecisions(first)).toEqual([
     expect.stringMatching(/^gate budget: reserved \$/),
     "gate budget: settled, $0.000015",
   ]);
-  expect(sold && told(sold)).toEqual([
+  expect(sold && describeDecisions(sold)).toEqual([
     "approval sell: asked for approval",
     "approval dana: approved",
     "guardrail careful: warn",
@@ -70,7 +70,7 @@ test("steps have their cost and their decisions in order, even decisions before 
 });
 
 test("an event that is applied again changes nothing; a step in flight shows its reservation", async () => {
-  const events = await sellingEvents();
+  const events = await approvedCallEvents();
   const log = logOf(events);
   const before = log.steps();
   for (const event of events) log.apply(event);

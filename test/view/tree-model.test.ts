@@ -60,17 +60,17 @@ const stories = array(
   return story.events;
 });
 
-const sent = (snapshot: TreeSnapshot): TreeSnapshot => JSON.parse(JSON.stringify(snapshot));
+const throughJson = (snapshot: TreeSnapshot): TreeSnapshot => JSON.parse(JSON.stringify(snapshot));
 
 test("a snapshot at any event and the rest of the events make the same tree as all events", () => {
   assert(
     property(stories, nat(80), (events, cut) => {
       const at = 1 + (cut % events.length);
-      const resumed = TreeModel.from(sent(TreeModel.of(events.slice(0, at)).snapshot()));
+      const resumed = TreeModel.from(throughJson(TreeModel.of(events.slice(0, at)).snapshot()));
       for (const event of events.slice(at)) resumed.apply(event);
       const whole = TreeModel.of(events);
       expect(resumed.view).toEqual(whole.view);
-      expect(sent(resumed.snapshot())).toEqual(sent(whole.snapshot()));
+      expect(throughJson(resumed.snapshot())).toEqual(throughJson(whole.snapshot()));
     }),
     { numRuns: 500 },
   );

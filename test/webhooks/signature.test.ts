@@ -10,11 +10,18 @@ const body = JSON.stringify({
   data: { runId: "t~0" },
 });
 
-const signed = (fields: { at?: number; id?: string; secrets?: readonly string[] } = {}) =>
+const signMessage = (fields: { at?: number; id?: string; secrets?: readonly string[] } = {}) =>
   signWebhook({ id: "msg_1", at: now, body, secrets: [secret], ...fields });
 
 const verify = (options: Partial<Parameters<typeof verifyWebhook>[0]> = {}) =>
-  verifyWebhook({ body, headers: signed(), secrets: [secret], seen: new ReplayCache(), now, ...options });
+  verifyWebhook({
+    body,
+    headers: signMessage(),
+    secrets: [secret],
+    seen: new ReplayCache(),
+    now,
+    ...options,
+  });
 
 test("a signature matches the test vector of the public format", () => {
   const headers = signWebhook({
@@ -33,36 +40,45 @@ test("a signature matches the test vector of the public format", () => {
 test("a signed message is accepted, from headers of both kinds and bodies of both kinds", () => {
   const expected = { id: "msg_1", type: "run.end", data: { runId: "t~0" } };
   expect(verify()).toMatchObject(expected);
-  expect(verify({ headers: new Headers(signed()), body: Buffer.from(body) })).toMatchObject(expected);
+  expect(verify({ headers: new Headers(signMessage()), body: Buffer.from(body) })).toMatchObject(expected);
 });
 
 test.each([
   ["another body", { body: body.replace("t~0", "t~1") }, "signature"],
   ["another secret", { secrets: [other] }, "signature"],
   ["no secret", { secrets: [] }, "signature"],
-  ["another id", { headers: { ...signed(), "webhook-id": "msg_2" } }, "signature"],
-  ["another time", { headers: { ...signed(), "webhook-timestamp": String(now / 1_000 + 1) } }, "signature"],
+  ["another id", { headers: { ...signMessage(), "webhook-id": "msg_2" } }, "signature"],
   [
-    "another version",
-    { headers: { ...signed(), "webhook-signature": signed()["webhook-signature"]?.replace("v1", "v2") } },
+    "another time",
+    { headers: { ...signMessage(), "webhook-timestamp": String(now / 1_000 + 1) } },
     "signature",
   ],
-  ["a signature that is cut", { headers: { ...signed(), "webhook-signature": "v1,g0h" } }, "signature"],
-  ["a missing header", { headers: { ...signed(), "webhook-id": undefined } }, "headers"],
-  ["a time that is none", { headers: { ...signed(), "webhook-timestamp": "soon" } }, "headers"],
-  ["a time too early", { headers: signed({ at: now - 301_000 }) }, "timestamp"],
-  ["a time too late", { headers: signed({ at: now + 301_000 }) }, "timestamp"],
+  [
+    "another version",
+    {
+      headers: {
+        ...signMessage(),
+        "webhook-signature": signMessage()["webhook-signature"]?.replace("v1", "v2"),
+      },
+    },
+    "signature",
+  ],
+  ["a signature that is cut", { headers: { ...signMessage(), "webhook-signature": "v1,g0h" } }, "signature"],
+  ["a missing header", { headers: { ...signMessage(), "webhook-id": undefined } }, "headers"],
+  ["a time that is none", { headers: { ...signMessage(), "webhook-timestamp": "soon" } }, "headers"],
+  ["a time too early", { headers: signMessage({ at: now - 301_000 }) }, "timestamp"],
+  ["a time too late", { headers: signMessage({ at: now + 301_000 }) }, "timestamp"],
 ])("refuses %s", (_, options, reason) => {
   expect(() => verify(options)).toThrow(expect.objectContaining({ code: "webhook-refused", reason }));
 });
 
 test.each([-300_000, 300_000])("accepts a time that is %i ms off", (offset) => {
-  expect(verify({ headers: signed({ at: now + offset }) }).id).toBe("msg_1");
+  expect(verify({ headers: signMessage({ at: now + offset }) }).id).toBe("msg_1");
 });
 
 test("refuses a repeated message while its time is in the window, and accepts a new delivery attempt", () => {
   const seen = new ReplayCache();
-  const ahead = { seen, headers: signed({ at: now + 299_000 }) };
+  const ahead = { seen, headers: signMessage({ at: now + 299_000 }) };
   expect(verify(ahead).id).toBe("msg_1");
   for (const later of [0, 1_000, 598_000])
     expect(() => verify({ ...ahead, now: now + later })).toThrow(
@@ -71,11 +87,11 @@ test("refuses a repeated message while its time is in the window, and accepts a 
   expect(() => verify({ ...ahead, now: now + 600_000 })).toThrow(
     expect.objectContaining({ reason: "timestamp" }),
   );
-  expect(verify({ seen, headers: signed({ at: now + 5_000 }) }).id).toBe("msg_1");
+  expect(verify({ seen, headers: signMessage({ at: now + 5_000 }) }).id).toBe("msg_1");
 });
 
 test("remembers messages in the process if no cache is given", () => {
-  const headers = signed({ id: "msg_of_the_process" });
+  const headers = signMessage({ id: "msg_of_the_process" });
   const given = { body, headers, secrets: [secret], now };
   expect(verifyWebhook(given).id).toBe("msg_of_the_process");
   expect(() => verifyWebhook(given)).toThrow("it was already accepted (replay)");
@@ -88,7 +104,7 @@ test("a message that was refused is not remembered", () => {
 });
 
 test("during a rotation each of two secrets is enough, on either side", () => {
-  const both = signed({ secrets: [other, secret] });
+  const both = signMessage({ secrets: [other, secret] });
   expect(both["webhook-signature"]?.split(" ")).toHaveLength(2);
   for (const secrets of [[secret], [other], [other, secret]])
     expect(verify({ headers: both, secrets }).id).toBe("msg_1");

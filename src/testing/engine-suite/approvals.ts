@@ -4,7 +4,7 @@ import type { RunHandle, Runtime, RuntimeOptions } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 /** Creates an agent that sends the mail it is asked to send, and returns the outcome. */
 function createMailAgents(rest: Partial<Agent> = {}): { readonly mailed: Json[]; readonly editor: Agent } {
@@ -35,7 +35,7 @@ interface Desk extends ReturnType<typeof createMailAgents> {
   readonly runtime: Runtime;
 }
 
-function deciding(
+function approvalCase(
   name: string,
   body: (desk: Desk) => Promise<void>,
   options: Omit<RuntimeOptions, "agents" | "engine"> = {},
@@ -49,7 +49,7 @@ function deciding(
 }
 
 /** Waits until a run has asked so many questions, and returns the id of the last one. */
-export const asked = async (run: RunHandle, number = 1): Promise<string> => {
+export const waitForQuestions = async (run: RunHandle, number = 1): Promise<string> => {
   await eventually("it asks", async () => (await run.approvals()).length >= number);
   await reaches(run, "waiting");
   return (await run.approvals())[number - 1]?.id ?? "";
@@ -63,71 +63,74 @@ export const isRefused =
 
 /** Section 7.5 and 7.6: authority to decide about a call, and the effect of a decision. */
 export const approvalCases: readonly EngineCase[] = [
-  deciding("7.6 a call waits for approval, and is made with exactly the approved arguments", async (desk) => {
-    const run = await desk.runtime.start(desk.editor, "ann");
-    const id = await asked(run);
-    const [question] = await run.approvals();
-    assert.equal(question?.tool, "mail");
-    assert.deepEqual(question?.arguments, { to: "ann" });
-    assert.equal(question?.agentId, "editor");
-    assert.deepEqual(desk.mailed, []);
-    await run.approve(id, { by: "lead", ...(question && { hash: question.hash }) });
-    assert.deepEqual((await run.result()).output, ["sent"]);
-    assert.deepEqual(desk.mailed, [{ to: "ann" }]);
-    const events = await historyOf(run);
-    assert.deepEqual(only(events, "approval.requested").length, 1);
-    assert.deepEqual(
-      only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
-      [["approved", "lead"]],
-    );
-    assert.equal(only(events, "tool.start").length, 1);
-  }),
+  approvalCase(
+    "7.6 a call waits for approval, and is made with exactly the approved arguments",
+    async (desk) => {
+      const run = await desk.runtime.start(desk.editor, "ann");
+      const id = await waitForQuestions(run);
+      const [question] = await run.approvals();
+      assert.equal(question?.tool, "mail");
+      assert.deepEqual(question?.arguments, { to: "ann" });
+      assert.equal(question?.agentId, "editor");
+      assert.deepEqual(desk.mailed, []);
+      await run.approve(id, { by: "lead", ...(question && { hash: question.hash }) });
+      assert.deepEqual((await run.result()).output, ["sent"]);
+      assert.deepEqual(desk.mailed, [{ to: "ann" }]);
+      const events = await historyOf(run);
+      assert.deepEqual(only(events, "approval.requested").length, 1);
+      assert.deepEqual(
+        only(events, "approval.decided").map(({ decision, by }) => [decision, by]),
+        [["approved", "lead"]],
+      );
+      assert.equal(only(events, "tool.start").length, 1);
+    },
+  ),
 
-  deciding("7.6 a denied tool is not called, and the model gets the reason", async (desk) => {
+  approvalCase("7.6 a denied tool is not called, and the model gets the reason", async (desk) => {
     const run = await desk.runtime.start(desk.editor, "ann");
-    await run.deny(await asked(run), { by: "lead", reason: "not today" });
+    await run.deny(await waitForQuestions(run), { by: "lead", reason: "not today" });
     assert.deepEqual((await run.result()).output, ["not called: lead denied it: not today"]);
     assert.deepEqual(desk.mailed, []);
   }),
 
-  deciding("7.6 edited arguments are checked again and executed instead", async (desk) => {
+  approvalCase("7.6 edited arguments are checked again and executed instead", async (desk) => {
     const run = await desk.runtime.start(desk.editor, "ann");
-    await run.edit(await asked(run), { to: "bob" });
+    await run.edit(await waitForQuestions(run), { to: "bob" });
     assert.deepEqual((await run.result()).output, ["sent"]);
     assert.deepEqual(desk.mailed, [{ to: "bob" }]);
   }),
 
-  deciding(
+  approvalCase(
     "7.6 an approval is remembered for the tool and the run, if the approver asks for it",
     async (desk) => {
       const run = await desk.runtime.start(desk.editor, "ann bob");
-      await run.approve(await asked(run), { remember: true });
+      await run.approve(await waitForQuestions(run), { remember: true });
       assert.deepEqual((await run.result()).output, ["sent", "sent"]);
       const other = await desk.runtime.start(desk.editor, "eve");
-      await other.deny(await asked(other));
+      await other.deny(await waitForQuestions(other));
       assert.deepEqual(desk.mailed, [{ to: "ann" }, { to: "bob" }]);
     },
   ),
 
-  deciding("7.6 one approval allows one call", async (desk) => {
+  approvalCase("7.6 one approval allows one call", async (desk) => {
     const run = await desk.runtime.start(desk.editor, "ann ann");
-    const first = await asked(run);
+    const first = await waitForQuestions(run);
     await run.approve(first);
-    const second = await asked(run, 2);
+    const second = await waitForQuestions(run, 2);
     assert.notEqual(first, second);
     await assert.rejects(run.approve(first), isRefused("decided"));
     await run.deny(second);
     assert.deepEqual(desk.mailed, [{ to: "ann" }]);
   }),
 
-  deciding(
+  approvalCase(
     "7.6 a decision on other arguments, on another run or tenant, or after a cancel does not count",
     async (desk) => {
       const run = await desk.runtime.start(desk.editor, "ann");
-      const id = await asked(run);
+      const id = await waitForQuestions(run);
       await assert.rejects(run.approve(id, { hash: "other" }), isRefused("other-arguments"));
       const other = await desk.runtime.start(desk.editor, "eve");
-      await asked(other);
+      await waitForQuestions(other);
       const swapped = id.replace(run.treeId, other.treeId).replace(/:\d+$/, ":99");
       await assert.rejects(other.approve(swapped), { code: "not-found" });
       const approved = { decision: "approved", by: "lead" } as const;
@@ -144,19 +147,19 @@ export const approvalCases: readonly EngineCase[] = [
     },
   ),
 
-  deciding(
+  approvalCase(
     "7.6 a question without an answer in time is denied",
     async (desk) => {
       const run = await desk.runtime.start(desk.editor, "ann");
       assert.deepEqual((await run.result()).output, ["not called: no approval in time"]);
-      const { approvalId } = await told(run, "approval.requested");
+      const { approvalId } = await waitForEvent(run, "approval.requested");
       await assert.rejects(run.approve(approvalId), ApprovalRefusedError);
       assert.deepEqual(desk.mailed, []);
     },
     { approvalExpiresS: 0.3 },
   ),
 
-  deciding(
+  approvalCase(
     "7.6 questions of all trees are listed, and can be decided from any process",
     async ({ runtime, editor, mailed }) => {
       const run = await runtime.start(editor, "ann", { tenant: "acme" });
@@ -177,7 +180,7 @@ export const approvalCases: readonly EngineCase[] = [
   ),
 
   ...approvers(),
-  ...narrowing(),
+  ...inheritedRuleCases(),
 ];
 
 /** Code that decides: anything but a clear yes is a no. */
@@ -191,7 +194,7 @@ function approvers(): readonly EngineCase[] {
     ["says nothing", () => Json.as<{ decision: "approved" }>(null), no],
   ];
   return given.map(([what, approver, output]) =>
-    deciding(
+    approvalCase(
       `7.5 an approver that ${what}`,
       async ({ runtime, editor }) => {
         const run = await runtime.start(editor, "ann");
@@ -212,7 +215,7 @@ const root = (editor: Agent): Agent =>
   });
 
 /** An ancestor can only add restrictions. */
-function narrowing(): readonly EngineCase[] {
+function inheritedRuleCases(): readonly EngineCase[] {
   return [
     {
       name: "7.5 a child may not do anything its parent forbids, whatever its own policy allows",

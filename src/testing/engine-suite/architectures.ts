@@ -85,7 +85,7 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
     {
       name: `10.4 ${strategy.name} and its workers end when it is cancelled midway`,
       async run(harness) {
-        await whileOneIsHeld(harness, strategy, async (run) => {
+        await actDuringLastCall(harness, strategy, async (run) => {
           const { runs } = await run.cancel("enough");
           assert.equal((await run.result()).status, "cancelled");
           assert.ok(runs.some(({ runId }) => runId === run.runId));
@@ -95,7 +95,7 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
     {
       name: `10.5 ${strategy.name} gives the same answer when it is paused midway`,
       async run(harness) {
-        await whileOneIsHeld(harness, strategy, async (run, release) => {
+        await actDuringLastCall(harness, strategy, async (run, release) => {
           await run.pause();
           release();
           await run.resume();
@@ -108,7 +108,7 @@ export const architectureCases: readonly EngineCase[] = [...strategyTable, ...fl
 );
 
 /** Starts a strategy, and does something while its last model call is in flight. */
-async function whileOneIsHeld(
+async function actDuringLastCall(
   harness: SuiteHarness,
   strategy: StrategyCase,
   act: (run: RunHandle, release: () => void) => Promise<void>,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskFailedError, type AskOutcome, type ChildHandle, type Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 /** Replies to every message with its text, and returns the number of messages. */
 const echo = agentOf("echo", async (ctx, inbox) => {
@@ -28,8 +28,8 @@ export const askingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const { child } = await told(root, "spawn.admitted");
-        await told(root, "progress.emitted");
+        const { child } = await waitForEvent(root, "spawn.admitted");
+        await waitForEvent(root, "progress.emitted");
         await reaches(root, "waiting");
         await runtime.run(child).signal("go", "gone");
         assert.deepEqual((await root.result()).output, ["gone", "gone", "gone"]);
@@ -151,7 +151,7 @@ export const askingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        await told(root, "progress.emitted");
+        await waitForEvent(root, "progress.emitted");
         await runtime.run(await nth(root, 1)).signal("go", "late");
         assert.deepEqual((await root.result()).output, ["timedOut", "waiting", "late"]);
       });
@@ -174,7 +174,7 @@ export const askingCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead, slow] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
         const run = runtime.run(await nth(root, 1));
-        await told(root, "message.sent");
+        await waitForEvent(root, "message.sent");
         await run.signal("go");
         assert.deepEqual((await root.result()).output, ["timedOut", "to the second"]);
       });
@@ -209,7 +209,7 @@ function refusal(asking: Promise<{ readonly handle: ChildHandle }>): Promise<Jso
 }
 
 /** The `n`-th run that was admitted, once it was. */
-async function nth(root: Parameters<typeof told>[0], n: number): Promise<ChildHandle["runId"]> {
+async function nth(root: Parameters<typeof waitForEvent>[0], n: number): Promise<ChildHandle["runId"]> {
   let count = 0;
-  return (await told(root, "spawn.admitted", () => ++count === n)).child;
+  return (await waitForEvent(root, "spawn.admitted", () => ++count === n)).child;
 }

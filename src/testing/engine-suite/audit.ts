@@ -5,7 +5,7 @@ import type { Runtime } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, forever, onRuntime } from "./harness.ts";
-import { told } from "./history.ts";
+import { waitForEvent } from "./history.ts";
 import { ask, greedyModel, prompt, tokenPrice } from "./spender.ts";
 
 const tenant = "acme";
@@ -69,17 +69,17 @@ function decisions(links: readonly AuditEntry[]): readonly string[] {
 }
 
 /** Drives the parent from outside until its content is erased. */
-async function live(runtime: Runtime): Promise<void> {
+async function driveUntilErased(runtime: Runtime): Promise<void> {
   const run = await runtime.start(lead, words, {
     tenant,
     spawn: { maxAgents: 2 },
     retention: "run",
     permissions: [{ verdict: "deny", tool: "shred" }],
   });
-  const { approvalId } = await told(run, "approval.requested");
+  const { approvalId } = await waitForEvent(run, "approval.requested");
   await run.approve(approvalId, { by: "ada" });
-  const { attempt } = await told(run, "budget.settled");
-  await told(run, "budget.denied");
+  const { attempt } = await waitForEvent(run, "budget.settled");
+  await waitForEvent(run, "budget.denied");
   assert.ok(attempt);
   await run.topUp({ maxTokens: 7 });
   await run.cancel(words);
@@ -105,7 +105,7 @@ async function checkAudit(runtime: Runtime): Promise<void> {
 }
 
 /** A store that fails now and then, before it has written or after: seldom enough for four writes in a row. */
-function flaky(store: Store): Store {
+function failOccasionally(store: Store): Store {
   let calls = 0;
   const hurt = async (write: () => Promise<void>): Promise<void> => {
     const call = calls++;
@@ -143,7 +143,7 @@ export const auditCases: readonly EngineCase[] = [
     name: "9.3 every decision about a tree is in its tenant's audit once, in one chain and without content",
     run: (harness) =>
       onRuntime(harness, { agents: [lead, writer], store: memoryStore(), ...settings }, async (runtime) => {
-        await live(runtime);
+        await driveUntilErased(runtime);
         await checkAudit(runtime);
       }),
   },
@@ -152,9 +152,9 @@ export const auditCases: readonly EngineCase[] = [
     run: (harness) =>
       onRuntime(
         harness,
-        { agents: [lead, writer], store: flaky(memoryStore()), ...settings },
+        { agents: [lead, writer], store: failOccasionally(memoryStore()), ...settings },
         async (runtime) => {
-          await live(runtime);
+          await driveUntilErased(runtime);
           await checkAudit(runtime);
         },
       ),

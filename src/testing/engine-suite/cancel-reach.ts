@@ -4,7 +4,7 @@ import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 import { stopwatch } from "./stopwatch.ts";
 
@@ -47,7 +47,7 @@ export const cancelReachCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
         await eventually("all are at it", () => model.calls.length === 1 && signals.size === 3);
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
+        const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         await run.cancel("enough");
         for (const signal of [...signals.values(), ...model.calls.map((call) => call.signal)]) {
           assert.ok(signal.reason instanceof CancellationError);
@@ -122,14 +122,14 @@ export const cancelReachCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-        const { child } = await told(run, "spawn.queued");
+        const { child } = await waitForEvent(run, "spawn.queued");
         const second = runtime.run(child);
         assert.equal(await second.status(), "pending");
         assert.deepEqual(
           (await second.cancel()).runs.map(({ runId }) => runId),
           [child],
         );
-        assert.deepEqual((await told(run, "progress.emitted")).data, ["cancelled", "cancelled"]);
+        assert.deepEqual((await waitForEvent(run, "progress.emitted")).data, ["cancelled", "cancelled"]);
         await run.cancel();
         const started = only(await historyOf(run), "run.start").map(({ runId }) => runId);
         assert.deepEqual([started.includes(child), steps], [false, ["first"]]);
@@ -146,13 +146,13 @@ export const cancelReachCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
+        const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         const held = runtime.run(runId);
         if (doing === "waiting") await reaches(held, "waiting");
         else await eventually("the call is in flight", () => model.calls.length === 1);
         await run.pause();
         model.calls[0]?.answer("done");
-        await told(run, "run.paused", (event) => event.runId === runId);
+        await waitForEvent(run, "run.paused", (event) => event.runId === runId);
         assert.deepEqual([await run.status(), await held.status()], ["paused", "paused"]);
         const receipt = await run.cancel("enough");
         assert.deepEqual(new Set(receipt.runs.map((stopped) => stopped.runId)), new Set([run.runId, runId]));

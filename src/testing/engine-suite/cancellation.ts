@@ -14,7 +14,7 @@ import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 const hello = [ChatMessage.user("hello")];
 
@@ -55,9 +55,9 @@ export const cancellationCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, manager, worker, sibling] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
-        const started = await told(run, "run.start", ({ agent }) => agent === manager.id);
-        const other = await told(run, "run.start", ({ agent }) => agent === sibling.id);
+        const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
+        const started = await waitForEvent(run, "run.start", ({ agent }) => agent === manager.id);
+        const other = await waitForEvent(run, "run.start", ({ agent }) => agent === sibling.id);
         const receipt = await runtime.run(started.runId).cancel("not needed");
         assert.deepEqual(
           new Set(receipt.runs.map((stopped) => stopped.runId)),
@@ -148,7 +148,7 @@ export const cancellationCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === worker.id);
+        const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         await reaches(runtime.run(runId), "waiting");
         await runtime.run(runId).cancel("changed my mind");
         const { output } = await run.result();
@@ -170,7 +170,7 @@ export const cancellationCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
         const receipt = run.cancel();
-        await told(run, "run.cancelling");
+        await waitForEvent(run, "run.cancelling");
         accepted = true;
         assert.equal((await receipt).runs.length, 1);
         const { status, output } = await run.result();

@@ -116,7 +116,7 @@ class Talk {
   }
 }
 
-const withTalk =
+const conversationCase =
   (body: (talk: Talk) => Promise<void>): EngineCase["run"] =>
   (harness) => {
     const model = new SmallModel();
@@ -136,7 +136,7 @@ const question = (number: number): string => `thing ${number} ${"please ".repeat
 export const compactionCases: readonly EngineCase[] = [
   {
     name: "8.5 a conversation that fills the context is summarized after the turn: charged, stored once, and updated later",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       let spent = 0;
       for (let number = 1; (await talk.compactions()).length < 2; number++) {
         assert.ok(number < 60, "no compaction");
@@ -163,7 +163,7 @@ export const compactionCases: readonly EngineCase[] = [
   },
   {
     name: "8.3 a prompt that becomes too long within a turn is not sent again: the turn continues with a summary",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const { result, run } = await talk.take("look");
       assert.equal(result.status, "completed", result.error?.message);
       const prompts = talk.model.requests.filter((request) => !isSummary(request));
@@ -182,7 +182,7 @@ export const compactionCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a compaction requested by a user is a separate tree",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       for (const number of [1, 2, 3]) await talk.take(question(number));
       const entry = await talk.compact();
       assert.deepEqual(
@@ -195,7 +195,7 @@ export const compactionCases: readonly EngineCase[] = [
   },
   {
     name: "8.5 a compaction that the budget refuses changes nothing, and the next turn tries again",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       let number = 1;
       for (;;) {
         assert.ok(number < 60, "no compaction was tried");

@@ -14,7 +14,7 @@ import { agent } from "#agents";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 
 /** Returns a block as a model read it: a file by its type, size and hash. */
-function seen(block: ContentBlock): Json {
+function describeBlock(block: ContentBlock): Json {
   if (block.type === "text") return block.text;
   if (block.type === "data") return block.data;
   if (block.type !== "file" || !("base64" in block.source)) return `unreadable ${block.type}`;
@@ -34,7 +34,7 @@ const readingModel: Model = {
   generate: async ({ messages }) => ({
     message: ChatMessage.assistant(
       JSON.stringify(
-        messages.filter(({ role }) => role === "user").flatMap(({ content }) => content.map(seen)),
+        messages.filter(({ role }) => role === "user").flatMap(({ content }) => content.map(describeBlock)),
       ),
     ),
     usage: { input: 100, output: 10 },

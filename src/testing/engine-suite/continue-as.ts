@@ -4,7 +4,7 @@ import { Ended, Json, type ChildHandle } from "#kernel";
 import { call, say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 
 /** Outputs with the fields of an end, of a partial end, and of a continuation. */
 const lookalikes: readonly Json[] = [
@@ -133,11 +133,11 @@ export const continueCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
-        const quick = await told(run, "run.end");
+        const quick = await waitForEvent(run, "run.end");
         await run.signal("go");
-        await told(run, "progress.emitted");
+        await waitForEvent(run, "progress.emitted");
         const isSlow = (id: string): boolean => id !== run.runId && id !== quick.runId;
-        const { runId } = await told(run, "run.start", (event) => isSlow(event.runId));
+        const { runId } = await waitForEvent(run, "run.start", (event) => isSlow(event.runId));
         await runtime.run(runId).signal("finish");
         assert.deepEqual((await run.result()).output, [
           ["completed", "quick"],

@@ -15,10 +15,10 @@ import type { RunHandle, Runtime, StartOptions } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { anyInput } from "./any-input.ts";
 import { eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, told } from "./history.ts";
+import { historyOf, waitForEvent } from "./history.ts";
 
 /** The roles and texts of a prompt, one line each. */
-const shown = (messages: readonly ChatMessage[]): string =>
+const formatPrompt = (messages: readonly ChatMessage[]): string =>
   messages.map((message) => `${message.role}: ${ChatMessage.text(message)}`).join(" | ");
 
 /**
@@ -42,7 +42,7 @@ const mirror: Model = {
         if (signal.aborted) reject(signal.reason);
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       });
-    return { message: ChatMessage.assistant(shown(messages)), usage, finishReason: "stop" };
+    return { message: ChatMessage.assistant(formatPrompt(messages)), usage, finishReason: "stop" };
   },
 };
 
@@ -96,12 +96,14 @@ class Talk {
   async stored(): Promise<readonly string[]> {
     const lines: string[] = [];
     for await (const entry of this.session.entries())
-      lines.push(`${entry.branch ?? "-"} ${entry.type === "message" ? shown([entry.message]) : entry.type}`);
+      lines.push(
+        `${entry.branch ?? "-"} ${entry.type === "message" ? formatPrompt([entry.message]) : entry.type}`,
+      );
     return lines;
   }
 
   async window(): Promise<string> {
-    return shown(await getPromptWindow(this.session));
+    return formatPrompt(await getPromptWindow(this.session));
   }
 
   /** Waits until no tree has the turn: until a turn that was not saved is settled. */
@@ -112,7 +114,7 @@ class Talk {
   }
 }
 
-const withTalk =
+const conversationCase =
   (body: (talk: Talk) => Promise<void>, agents = [writer]): EngineCase["run"] =>
   (harness) =>
     onRuntime(harness, { agents, store: memoryStore() }, (runtime) => body(new Talk(runtime)));
@@ -121,7 +123,7 @@ const withTalk =
 export const conversationCases: readonly EngineCase[] = [
   {
     name: "8.1 a turn sees the earlier conversation, calls and results included",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       assert.equal(
         await talk.ask("look it up"),
         "system: Be brief. | user: look it up | assistant:  | tool: ",
@@ -136,7 +138,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a turn that fails leaves no trace",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       await talk.ask("hello");
       const before = [await talk.stored(), await talk.window()];
       const failed = await (await talk.start("look and fail")).result();
@@ -148,7 +150,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a turn that fails after a tool had an outside effect stays, with how it ended",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const failed = await (await talk.start("mail and fail")).result();
       assert.equal(failed.status, "failed");
       await talk.idle();
@@ -164,9 +166,9 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a cancelled turn keeps the messages it had made",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const run = await talk.start("look and hang");
-      await told(run, "model.start", ({ step }) => !step.endsWith(":1"));
+      await waitForEvent(run, "model.start", ({ step }) => !step.endsWith(":1"));
       await run.cancel();
       assert.equal((await run.result()).status, "cancelled");
       await talk.idle();
@@ -176,7 +178,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a turn can follow an earlier entry: later entries are not shown, and stay",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       await talk.ask("one");
       const after = await talk.session.leaf();
       await talk.ask("two");
@@ -190,7 +192,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 users of a tenant with equal session names have separate conversations",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const other = new Talk(talk.runtime, { user: "bob" });
       for (const word of ["one", "two", "three"]) {
         await talk.ask(`ada ${word}`);
@@ -203,7 +205,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a run with non-permanent content sees the conversation and writes nothing to it",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       await talk.ask("hello");
       const before = await talk.stored();
       for (const retention of ["none", "run"] satisfies HistoryRetention[])
@@ -214,10 +216,10 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a run without a given conversation writes a new one",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const run = await talk.runtime.start(writer, "look it up", { user: "ada" });
       await run.result();
-      const saved = await told(run, "turn.saved");
+      const saved = await waitForEvent(run, "turn.saved");
       const [listed] = (await talk.runtime.runs.tree(run.treeId)).slice(0, 1);
       assert.ok(listed);
       const own = new Talk(talk.runtime, { id: listed.sessionId });
@@ -227,7 +229,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.2 a turn emits its events in this order",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const run = await talk.start("look it up");
       await run.result();
       const types = (await historyOf(run)).map(({ type }) => type);
@@ -278,7 +280,7 @@ export const conversationCases: readonly EngineCase[] = [
   },
   {
     name: "8.1 a file of an earlier turn is named in the next one, and not sent again",
-    run: withTalk(async (talk) => {
+    run: conversationCase(async (talk) => {
       const data = new Uint8Array(20_000);
       const input = { text: "read this", files: [{ mediaType: "image/png", name: "map.png", data }] };
       const owner = { session: "talk", user: "ada" };

@@ -4,7 +4,7 @@ import type { RunHandle } from "#runtime";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 /** Section 5: runs that crash, and code that changes under them. */
 export const crashCases: readonly EngineCase[] = [
@@ -160,7 +160,7 @@ export const crashCases: readonly EngineCase[] = [
       const work: Agent["run"] = (ctx) =>
         ctx.step("work", () => void executed.push(`in version ${deployed.version}`));
       const deployed = deployable(work);
-      await whileQueued(harness, deployed, async (run, worker, start) => {
+      await runWhileQueued(harness, deployed, async (run, worker, start) => {
         deployed.version = "2";
         await start();
         await eventually("the new version was looked at", () => deployed.looks > 1);
@@ -176,7 +176,7 @@ export const crashCases: readonly EngineCase[] = [
     name: "5.6 a run that waits for its version can be cancelled",
     async run(harness) {
       const deployed = deployable(forever);
-      await whileQueued(harness, deployed, async (run, worker, start) => {
+      await runWhileQueued(harness, deployed, async (run, worker, start) => {
         deployed.version = "2";
         await start();
         await eventually("the new version was looked at", () => deployed.looks > 1);
@@ -217,7 +217,7 @@ function deployable(work: Agent["run"]): Deployed {
 }
 
 /** Runs a case's body on a tree in which a run of version 1 is queued until `start`. */
-async function whileQueued(
+async function runWhileQueued(
   harness: SuiteHarness,
   deployed: Deployed,
   body: (run: RunHandle, worker: RunHandle, start: () => Promise<void>) => Promise<void>,
@@ -231,8 +231,8 @@ async function whileQueued(
   });
   await onRuntime(harness, { agents: [lead, blocker, agent] }, async (runtime) => {
     const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-    const { child } = await told(run, "spawn.queued");
-    const { runId } = await told(run, "run.start", (event) => event.agent === blocker.id);
+    const { child } = await waitForEvent(run, "spawn.queued");
+    const { runId } = await waitForEvent(run, "run.start", (event) => event.agent === blocker.id);
     deployed.looks = 0;
     await body(run, runtime.run(child), () => runtime.run(runId).signal("finish"));
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AgentId, type Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 import { reader } from "./mailbox.ts";
 
 /** Sections 6.4 and 6.5: messages that will not be read, and messages that cannot be read. */
@@ -46,11 +46,11 @@ export const deadLetterCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, reader] }, async (runtime) => {
         const alone = await runtime.start(lead, "go", { spawn: { maxAgents: 1 } });
-        assert.equal((await told(alone, "message.dead-lettered")).reason, "would-deadlock");
+        assert.equal((await waitForEvent(alone, "message.dead-lettered")).reason, "would-deadlock");
         await alone.signal("end");
         await alone.result();
         const full = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-        assert.equal((await told(full, "progress.emitted")).data, "hello");
+        assert.equal((await waitForEvent(full, "progress.emitted")).data, "hello");
         await full.signal("end");
         await full.result();
       });
@@ -63,7 +63,7 @@ export const deadLetterCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(busy, "task"))).status);
       await onRuntime(harness, { agents: [lead, busy] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await run.send("unread", { id: "m1" });
         await run.cancel();
         assert.equal((await root.result()).output, "cancelled");
@@ -136,10 +136,10 @@ export const deadLetterCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, victim], maxRestarts: 1 }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await run.send("food");
         gate.resolve();
-        const { runId } = await told(root, "progress.emitted", ({ data }) => data === "food");
+        const { runId } = await waitForEvent(root, "progress.emitted", ({ data }) => data === "food");
         assert.notEqual(runId, run.runId);
         await root.signal("end");
         assert.equal((await root.result()).output, "failed");

@@ -4,7 +4,7 @@ import { manualModel } from "../manual-model.ts";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 import { stopwatch } from "./stopwatch.ts";
 
 const hello = [ChatMessage.user("hello")];
@@ -138,10 +138,10 @@ export const deadlineCases: readonly EngineCase[] = [
         const run = await runtime.start(lead, "go", { deadlineS: 300 });
         const { status, output } = await run.result();
         assert.deepEqual([status, output], ["completed", ["cancelled", "deadline"]]);
-        const { at } = await told(run, "run.start", ({ runId }) => runId === run.runId);
+        const { at } = await waitForEvent(run, "run.start", ({ runId }) => runId === run.runId);
         assert.equal(deadlines.get("lead"), at + 300_000);
         assert.deepEqual([deadlines.get("middle"), deadlines.get("leaf")], [at + 300_000, at + 300_000]);
-        const started = await told(run, "run.start", ({ agent }) => agent === brief.id);
+        const started = await waitForEvent(run, "run.start", ({ agent }) => agent === brief.id);
         assert.equal(deadlines.get("brief"), started.at + 100);
       });
     },
@@ -162,12 +162,12 @@ export const deadlineCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-        const queued = await told(run, "spawn.queued");
-        const first = await told(run, "run.start", ({ agent }) => agent === worker.id);
+        const queued = await waitForEvent(run, "spawn.queued");
+        const first = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         await eventually("some time has passed", () => Date.now() > queued.at + 50);
         await runtime.run(first.runId).signal("finish");
         assert.equal((await run.result()).output, "completed");
-        const { at } = await told(run, "run.start", ({ runId }) => runId === queued.child);
+        const { at } = await waitForEvent(run, "run.start", ({ runId }) => runId === queued.child);
         assert.ok(at > queued.at + 50);
         assert.equal(deadlines["second"], at + 30_000);
       });
@@ -180,7 +180,7 @@ export const deadlineCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(worker, "work"))));
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
         const run = await runtime.start(lead, "go", { deadlineS: 0.3 });
-        await told(run, "run.start", ({ agent }) => agent === worker.id);
+        await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         await run.pause();
         const { status, stopReason } = await run.result();
         assert.deepEqual([status, stopReason], ["cancelled", "deadline"]);
@@ -224,7 +224,7 @@ export const deadlineCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const run = await runtime.start(lead, "go", { deadlineS: 0.4 });
         assert.equal((await run.result()).stopReason, "deadline");
-        const { at } = await told(run, "run.start");
+        const { at } = await waitForEvent(run, "run.start");
         assert.deepEqual([...deadlines], [at + 400]);
       });
     },

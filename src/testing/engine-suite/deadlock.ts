@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BudgetExhaustedError, RunId, type Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { reaches, told } from "./history.ts";
+import { reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 
 const reasonOf = (error: unknown): Json =>
@@ -29,7 +29,7 @@ export const deadlockCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).output);
       await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
         const root = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-        const { child } = await told(root, "spawn.admitted");
+        const { child } = await waitForEvent(root, "spawn.admitted");
         await reaches(root, "waiting");
         await runtime.run(child).signal("go");
         assert.equal((await root.result()).output, "would-deadlock");
@@ -84,8 +84,8 @@ export const deadlockCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
         const root = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
-        const { child: waiting } = await told(root, "spawn.admitted");
-        const { child: queued } = await told(root, "spawn.queued");
+        const { child: waiting } = await waitForEvent(root, "spawn.admitted");
+        const { child: queued } = await waitForEvent(root, "spawn.queued");
         await reaches(runtime.run(waiting), "waiting");
         assert.equal(await runtime.run(queued).status(), "pending");
         await root.signal("go");
@@ -109,11 +109,19 @@ export const deadlockCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, middle, other, leaf] }, async (runtime) => {
         const root = await runtime.start(lead, "go", { spawn: { maxAgents: 3 } });
-        const admitted = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === middle.id);
-        const second = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === other.id);
+        const admitted = await waitForEvent(
+          root,
+          "spawn.admitted",
+          ({ childAgent }) => childAgent === middle.id,
+        );
+        const second = await waitForEvent(
+          root,
+          "spawn.admitted",
+          ({ childAgent }) => childAgent === other.id,
+        );
         await reaches(root, "waiting");
         await runtime.run(admitted.child).signal("go");
-        await told(root, "spawn.queued");
+        await waitForEvent(root, "spawn.queued");
         await runtime.run(second.child).signal("go");
         assert.equal((await root.result()).output, "leaf");
       });

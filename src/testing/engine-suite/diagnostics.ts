@@ -43,7 +43,7 @@ function diagnosticsIn(events: readonly NumberedEvent[]): readonly (Diagnostic |
   return [...only(events, "tool.end"), ...only(events, "run.end")].map(({ diagnostic }) => diagnostic);
 }
 
-function toldIn(events: readonly NumberedEvent[]): string {
+function customEventsText(events: readonly NumberedEvent[]): string {
   return JSON.stringify(only(events, "custom"));
 }
 
@@ -66,7 +66,7 @@ export const diagnosticCases: readonly EngineCase[] = [
           ],
         );
         for (const each of found) assert.match(each?.frames[0] ?? "", /diagnostics\.[jt]s:\d+:\d+/);
-        const told = toldIn(events);
+        const told = customEventsText(events);
         assert.match(told, /broken with password=\[secret\]/);
         assert.doesNotMatch(told, /diagnostics\.[jt]s/);
       }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Usage } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
 
 const nonsense: readonly (Usage | null)[] = [
@@ -66,7 +66,7 @@ export const doubtCases: readonly EngineCase[] = [
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const run = await runtime.start(agent, "go");
-        const { attempt } = await told(run, "budget.settled", ({ inDoubt }) => inDoubt);
+        const { attempt } = await waitForEvent(run, "budget.settled", ({ inDoubt }) => inDoubt);
         assert.ok(attempt);
         assert.equal(await run.reconcile(attempt, { input: -1, output: 0 }), false);
         assert.equal(await run.reconcile(attempt, { input: 10, output: 5 }), true);

@@ -7,7 +7,7 @@ import { onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
 /** An embedder for which all texts about nuts mean the same. It keeps the texts of its calls. */
-function nutEmbedder(price: Price): Embedder & { readonly calls: readonly (readonly string[])[] } {
+function fakeEmbedder(price: Price): Embedder & { readonly calls: readonly (readonly string[])[] } {
   const calls: (readonly string[])[] = [];
   return {
     id: "nuts",
@@ -21,7 +21,7 @@ function nutEmbedder(price: Price): Embedder & { readonly calls: readonly (reado
   };
 }
 
-const shownLast = (model: ScriptedModel): string =>
+const lastPromptMessage = (model: ScriptedModel): string =>
   JSON.stringify(model.requests.at(-1)?.messages.at(-1)?.content);
 
 /** Section 8.9: memory that is found by its meaning. */
@@ -29,7 +29,7 @@ export const embeddingCases: readonly EngineCase[] = [
   {
     name: "8.9 calls of an embedder pass the gate, are charged to their run, and do not count as turns",
     async run(harness) {
-      const embedder = nutEmbedder({ input: 1_000_000, output: 0 });
+      const embedder = fakeEmbedder({ input: 1_000_000, output: 0 });
       const model = scriptedModel([
         call("remember", { key: "food", value: "allergic to peanuts" }, [
           "remember",
@@ -64,16 +64,16 @@ export const embeddingCases: readonly EngineCase[] = [
         const second = await talk.start("May I eat almonds?");
         assert.equal((await second.result()).status, "completed");
         // The texts share no word.
-        assert.match(shownLast(model), /allergic to peanuts/);
-        assert.match(shownLast(model), /I eat no peanuts/);
-        assert.doesNotMatch(shownLast(model), /Noted/);
+        assert.match(lastPromptMessage(model), /allergic to peanuts/);
+        assert.match(lastPromptMessage(model), /I eat no peanuts/);
+        assert.doesNotMatch(lastPromptMessage(model), /Noted/);
       });
     },
   },
   {
     name: "8.9 memory searches by terms when no budget allows the embedder",
     async run(harness) {
-      const embedder = nutEmbedder({ input: 1_000_000_000_000, output: 0 });
+      const embedder = fakeEmbedder({ input: 1_000_000_000_000, output: 0 });
       const model = scriptedModel([
         call("remember", { key: "food", value: "allergic to peanuts" }),
         call("recall", { query: "allergic" }),
@@ -96,7 +96,7 @@ export const embeddingCases: readonly EngineCase[] = [
         const run = await talk.start("What am I allergic to?");
         const { status, costMicros } = await run.result();
         assert.deepEqual([status, costMicros, embedder.calls], ["completed", 3 * 15, []]);
-        assert.match(shownLast(model), /allergic to peanuts/);
+        assert.match(lastPromptMessage(model), /allergic to peanuts/);
         const denied = only(await historyOf(run), "budget.denied");
         assert.deepEqual(
           denied.map(({ dimension }) => dimension),

@@ -12,7 +12,7 @@ import type { RunHandle, Runtime } from "#runtime";
 import { memoryStore } from "#stores/memory";
 import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { ask, greedyModel, prompt, tokenPrice } from "./spender.ts";
 
 /** Records every event that it receives. */
@@ -64,7 +64,7 @@ async function steer(runtime: Runtime, run: RunHandle): Promise<void> {
   await eventually("it asks", async () => (await run.approvals()).length > 0);
   const [question] = await run.approvals();
   await run.approve(question?.id ?? "");
-  await told(run, "progress.emitted");
+  await waitForEvent(run, "progress.emitted");
   await run.topUp({ maxTokens: 1_000 });
   await run.reprioritize("high");
   await run.pause();

@@ -17,7 +17,7 @@ import { eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
 /** An extension that logs every call, and changes what it may change. */
-function noting(name: string, log: string[]): Extension {
+function loggingExtension(name: string, log: string[]): Extension {
   const note = (moment: string): void => void log.push(`${name} ${moment}`);
   return extension({
     name,
@@ -49,7 +49,7 @@ function noting(name: string, log: string[]): Extension {
 const isNoise = (message: ChatMessage): boolean => ChatMessage.text(message).includes("noise");
 
 /** A guardrail that logs every call, and allows everything. */
-function looking(log: string[]): Guardrail {
+function loggingGuardrail(log: string[]): Guardrail {
   const look = (hook: string): GuardrailDecision => (log.push(`guardrail ${hook}`), { kind: "allow" });
   return {
     name: "looking",
@@ -61,23 +61,23 @@ function looking(log: string[]): Guardrail {
   };
 }
 
-const both = (moment: string): readonly string[] => [`first ${moment}`, `second ${moment}`];
+const entriesOfBoth = (moment: string): readonly string[] => [`first ${moment}`, `second ${moment}`];
 
 /** A turn that calls one tool: every extension and the guardrail at every moment. */
 const wholeTurn = [
   "guardrail onTurnStart",
-  ...both("input"),
+  ...entriesOfBoth("input"),
   "guardrail onInput",
-  ...both("beforeAgentStart"),
-  ...both("context"),
-  ...both("toolCall"),
+  ...entriesOfBoth("beforeAgentStart"),
+  ...entriesOfBoth("context"),
+  ...entriesOfBoth("toolCall"),
   "guardrail beforeCall",
   "act",
-  ...both("toolResult"),
+  ...entriesOfBoth("toolResult"),
   "guardrail afterCall",
-  ...both("context"),
+  ...entriesOfBoth("context"),
   "guardrail onOutput",
-  ...both("sessionBeforeCompact"),
+  ...entriesOfBoth("sessionBeforeCompact"),
 ];
 
 const isWatched = (line: string): boolean => line.endsWith("turn.saved");
@@ -135,10 +135,14 @@ export const extensionCases: readonly EngineCase[] = [
         model,
         instructions: "Act.",
         tools: [act],
-        guardrails: [looking(log)],
-        extensions: [noting("second", log)],
+        guardrails: [loggingGuardrail(log)],
+        extensions: [loggingExtension("second", log)],
       });
-      const options = { agents: [writer], store: memoryStore(), extensions: [noting("first", log)] };
+      const options = {
+        agents: [writer],
+        store: memoryStore(),
+        extensions: [loggingExtension("first", log)],
+      };
       await onRuntime(harness, options, async (runtime) => {
         const talk = await runtime.sessions.create(writer, { id: "talk" });
         assert.equal((await talk.invoke("one")).output, "noise");
@@ -166,7 +170,7 @@ export const extensionCases: readonly EngineCase[] = [
         log.length = 0;
         const copy = await talk.fork();
         await assert.rejects(talk.switchTo(copy.id), { code: "cancelled" });
-        assert.deepEqual(log, [...both("sessionBeforeFork"), "first sessionBeforeSwitch"]);
+        assert.deepEqual(log, [...entriesOfBoth("sessionBeforeFork"), "first sessionBeforeSwitch"]);
         assert.deepEqual(runtime.extensionErrors, []);
       });
     },

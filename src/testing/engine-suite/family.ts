@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Json, RunId, type ChildHandle } from "#kernel";
 import { agentOf, forever, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 const leaf = agentOf("leaf", forever);
 
@@ -100,14 +100,14 @@ export const familyCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, upper, middle, leaf], maxRestarts: 0 }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const leaves = await admitted(root, "leaf", 2);
+        const leaves = await waitForAdmitted(root, "leaf", 2);
         const [, , ...lower] = [
-          ...(await admitted(root, "upper", 2)),
-          ...(await admitted(root, "middle", 2)),
+          ...(await waitForAdmitted(root, "upper", 2)),
+          ...(await waitForAdmitted(root, "middle", 2)),
           ...leaves,
         ];
         await Promise.all(leaves.map((run) => reaches(runtime.run(run), "waiting")));
-        for (const run of await admitted(root, "upper", 2)) {
+        for (const run of await waitForAdmitted(root, "upper", 2)) {
           await runtime.run(run).signal("go");
         }
         const results = await Promise.all(lower.map((run) => runtime.run(run).result()));
@@ -135,9 +135,9 @@ export const familyCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, middle, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const [first, second] = (await admitted(root, "writer", 2)).map((run) => runtime.run(run));
+        const [first, second] = (await waitForAdmitted(root, "writer", 2)).map((run) => runtime.run(run));
         assert.ok(first && second);
-        await told(root, "run.end", ({ agent }) => agent === middle.id);
+        await waitForEvent(root, "run.end", ({ agent }) => agent === middle.id);
         await reaches(root, "waiting");
         assert.notEqual(await second.status(), "cancelled");
         await first.signal("go", "alive");
@@ -167,7 +167,7 @@ export const familyCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const [run] = (await admitted(root, "writer", 1)).map((each) => runtime.run(each));
+        const [run] = (await waitForAdmitted(root, "writer", 1)).map((each) => runtime.run(each));
         await begun.promise;
         await root.signal("end");
         const { status, output } = await root.result();
@@ -180,13 +180,13 @@ export const familyCases: readonly EngineCase[] = [
 ];
 
 /** The first runs of an agent that were admitted, once there are so many. */
-async function admitted(
-  root: Parameters<typeof told>[0],
+async function waitForAdmitted(
+  root: Parameters<typeof waitForEvent>[0],
   agent: string,
   count: number,
 ): Promise<readonly ChildHandle["runId"][]> {
   const found: ChildHandle["runId"][] = [];
-  await told(root, "spawn.admitted", ({ child, childAgent }) => {
+  await waitForEvent(root, "spawn.admitted", ({ child, childAgent }) => {
     if (childAgent === agent) found.push(child);
     return found.length === count;
   });

@@ -72,7 +72,11 @@ function createDesk({
   return { desk, prompts };
 }
 
-function onDesk<T>(harness: SuiteHarness, { desk }: Desk, act: (runtime: Runtime) => Promise<T>): Promise<T> {
+function runOnDesk<T>(
+  harness: SuiteHarness,
+  { desk }: Desk,
+  act: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
   return onRuntime(harness, { agents: [desk], store: memoryStore(), log: () => undefined }, act);
 }
 
@@ -91,7 +95,7 @@ async function storyOf(run: RunHandle): Promise<readonly string[]> {
 const note = "user: desk hands the conversation over to you: an invoice";
 
 /** Waits until it is released, or the call is stopped. */
-function heldUntil(released: Promise<void>, signal: AbortSignal): Promise<void> {
+function waitForRelease(released: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
@@ -105,7 +109,7 @@ export const handoffCases: readonly EngineCase[] = [
     name: "10.7 after a handoff the next agent takes the turn as a separate run, and its answer is the turn's answer",
     async run(harness) {
       const made = createDesk();
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const run = await runtime.start(made.desk, "My invoice?");
         const { status, stopReason, output, costMicros } = await run.result();
         assert.deepEqual([status, stopReason, output, costMicros], ["completed", "answer", "Paid.", 30]);
@@ -128,7 +132,7 @@ export const handoffCases: readonly EngineCase[] = [
         return [ChatMessage.user(`${messages.length} messages, choice ${calls}`)];
       };
       const made = createDesk({ terms: { filter } });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         assert.equal((await (await runtime.start(made.desk, "My invoice?")).result()).output, "Paid.");
       });
       assert.deepEqual([calls, made.prompts[1]], [1, `billing: user: 1 messages, choice 1 | ${note}`]);
@@ -141,7 +145,7 @@ export const handoffCases: readonly EngineCase[] = [
       const made = createDesk({
         billing: (number) => (number === 1 ? { ...say(""), error: broken } : say("Paid.")),
       });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const talk = await runtime.sessions.create(made.desk);
         const { status, error } = await talk.invoke("My invoice?");
         assert.deepEqual([status, error?.message], ["failed", "billing did not answer: broken"]);
@@ -156,7 +160,7 @@ export const handoffCases: readonly EngineCase[] = [
     async run(harness) {
       for (const cap of [20, 60, 400, 1_500, 20_000]) {
         const made = createDesk();
-        const { status, output, costMicros, error } = await onDesk(harness, made, async (runtime) => {
+        const { status, output, costMicros, error } = await runOnDesk(harness, made, async (runtime) => {
           const budget = { maxCostUsd: cap / 1_000_000 };
           return (await runtime.start(made.desk, "My invoice?", { budget })).result();
         });
@@ -171,7 +175,7 @@ export const handoffCases: readonly EngineCase[] = [
     name: "10.10 a tree without money for the next agent's first call lands with a last call of the first agent",
     async run(harness) {
       const made = createDesk({ firstOutput: 4_400 });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const run = await runtime.start(made.desk, "My invoice?", { budget: { maxCostUsd: 0.005 } });
         const { status, stopReason, output } = await run.result();
         assert.deepEqual([status, stopReason, output], ["landed", "budget.cost", "All I know."]);
@@ -187,10 +191,10 @@ export const handoffCases: readonly EngineCase[] = [
       const made = createDesk({
         before: (signal) => {
           begun += 1;
-          return heldUntil(held.promise, signal);
+          return waitForRelease(held.promise, signal);
         },
       });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const run = await runtime.start(made.desk, "My invoice?");
         await eventually("the call of billing is in flight", () => begun > 0);
         await run.cancel("enough");
@@ -206,7 +210,7 @@ export const handoffCases: readonly EngineCase[] = [
         billing: (number) =>
           number < 3 ? say(`Paid ${number}.`) : call("handoff_to_desk", { message: "done" }),
       });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const talk = await runtime.sessions.create(made.desk);
         const answers: unknown[] = [];
         for (const text of ["One?", "Two?", "Three?", "Four?"])
@@ -227,7 +231,7 @@ export const handoffCases: readonly EngineCase[] = [
         billing: () => call("handoff_to_desk", { message: "a debt" }),
         maxHandoffs: 1,
       });
-      await onDesk(harness, made, async (runtime) => {
+      await runOnDesk(harness, made, async (runtime) => {
         const { status, stopReason, output } = await (await runtime.start(made.desk, "My invoice?")).result();
         assert.deepEqual([status, stopReason, output], ["landed", "exhausted", "a debt"]);
       });

@@ -21,7 +21,7 @@ export function only<Type extends EventType>(
 }
 
 /** Returns the first matching event of a type, once it is published. */
-export async function told<Type extends EventType>(
+export async function waitForEvent<Type extends EventType>(
   run: RunHandle,
   type: Type,
   fits: (event: Numbered<Type>) => boolean = () => true,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.5 and 2.11: runs paused by a user, and the items kept for a paused run. */
@@ -57,7 +57,9 @@ export const holdCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
         const runOf = async (agent: string) =>
-          runtime.run((await told(root, "spawn.admitted", ({ childAgent }) => childAgent === agent)).child);
+          runtime.run(
+            (await waitForEvent(root, "spawn.admitted", ({ childAgent }) => childAgent === agent)).child,
+          );
         const [upper, lower] = [await runOf("middle"), await runOf("leaf")];
         await Promise.all([root, upper, lower].map((run) => reaches(run, "waiting")));
         await upper.pause();
@@ -139,7 +141,7 @@ export const holdCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(writer, "work"))).output);
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await reaches(run, "waiting");
         await run.pause();
         await run.signal("go");

@@ -70,24 +70,24 @@ import { unencodableCases } from "./unencodable.ts";
 /** The rules that every engine must satisfy: supervision, headcount, spend, cancellation, steps and messages. */
 export const engineSuite: readonly EngineCase[] = [
   ...supervisionCases,
-  ...alone(headcountCases),
+  ...markTimed(headcountCases),
   ...deadlockCases,
   ...preemptionCases,
-  ...alone(cancelTreeCases),
+  ...markTimed(cancelTreeCases),
   ...cancellationCases,
-  ...alone(stubbornCases),
+  ...markTimed(stubbornCases),
   ...unencodableCases,
-  ...alone(cancelReachCases),
-  ...alone(deadlineCases),
+  ...markTimed(cancelReachCases),
+  ...markTimed(deadlineCases),
   ...shapeCases,
   ...stepCases,
-  ...alone(timeCases),
+  ...markTimed(timeCases),
   ...replayCases,
   ...crashCases,
   ...continueCases,
   ...resumingCases,
   ...reprioritizeCases,
-  ...alone(holdCases),
+  ...markTimed(holdCases),
   ...operationIdCases,
   ...priceCases,
   ...spendCases,
@@ -95,7 +95,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...listedMoneyCases,
   ...doubtCases,
   ...landingCases,
-  ...alone(waitingCallCases),
+  ...markTimed(waitingCallCases),
   ...refusalCases,
   ...tenantCases,
   ...treeSecretCases,
@@ -134,10 +134,10 @@ export const engineSuite: readonly EngineCase[] = [
   ...sizeCases,
   ...contentCases,
   ...stepContentCases,
-  ...alone(scheduleCases),
-  ...alone(switchCases),
+  ...markTimed(scheduleCases),
+  ...markTimed(switchCases),
 ];
 
-function alone(cases: readonly EngineCase[]): readonly EngineCase[] {
+function markTimed(cases: readonly EngineCase[]): readonly EngineCase[] {
   return cases.map((engineCase) => ({ ...engineCase, timed: true }));
 }

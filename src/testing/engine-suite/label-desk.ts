@@ -40,11 +40,11 @@ export async function calls(ctx: RunContext, ...names: readonly string[]): Promi
 export const refusal = /seen both untrusted and private content, and this run has no approver/;
 
 /** Creates an agent that may call every tool, restricted only by the rule of two. */
-export const free = (name: string, { tools }: Desk, run: Agent["run"]): Agent =>
+export const unrestrictedAgent = (name: string, { tools }: Desk, run: Agent["run"]): Agent =>
   agentOf(name, run, { tools, policy: { permissions: allowAll } });
 
 /** Runs a root with children. Its return value is the output. */
-export function meeting(
+export function labelCase(
   name: string,
   agents: (desk: Desk) => readonly [Agent, ...Agent[]],
   check: (output: Json, desk: Desk) => void,
@@ -61,11 +61,11 @@ export function meeting(
   return { name, run };
 }
 
-export const refused = (output: Json, { mailed }: Desk): void => {
+export const assertMailRefused = (output: Json, { mailed }: Desk): void => {
   assert.match(Json.as<string>(output), refusal);
   assert.deepEqual(mailed, []);
 };
-export const sent = (output: Json, { mailed }: Desk): void => {
+export const assertMailSent = (output: Json, { mailed }: Desk): void => {
   assert.equal(output, "sent");
   assert.equal(mailed.length, 1);
 };

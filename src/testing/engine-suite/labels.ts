@@ -1,17 +1,24 @@
 import assert from "node:assert/strict";
 import { Json, RunId, Supervision, type Agent, type ChildHandle, type RunContext } from "#kernel";
-import { calls, free, meeting, refused, sent, type Desk } from "./label-desk.ts";
+import {
+  calls,
+  unrestrictedAgent,
+  labelCase,
+  assertMailRefused,
+  assertMailSent,
+  type Desk,
+} from "./label-desk.ts";
 import { forever, type EngineCase } from "./harness.ts";
 
 /** Mails when it is asked to. */
 const mailer = (made: Desk): Agent =>
-  free("mailer", made, async (ctx, inbox) => {
+  unrestrictedAgent("mailer", made, async (ctx, inbox) => {
     for await (const message of inbox) await ctx.reply(message, await calls(ctx, "read_secret", "mail"));
     return null;
   });
 /** Reads the web, and passes the result on in one of three ways. */
 const reader = (made: Desk, answer: "reply" | "return" | "emit"): Agent =>
-  free("reader", made, async (ctx, inbox) => {
+  unrestrictedAgent("reader", made, async (ctx, inbox) => {
     const task = await inbox.next();
     await calls(ctx, "read_web");
     if (answer === "reply" && task) await ctx.reply(task, "read");
@@ -22,7 +29,7 @@ const reader = (made: Desk, answer: "reply" | "return" | "emit"): Agent =>
 
 /** Sends mail on request, and replies with the outcome. */
 const waiter = (made: Desk): Agent =>
-  free("waiter", made, async (ctx, inbox) => {
+  unrestrictedAgent("waiter", made, async (ctx, inbox) => {
     const message = await inbox.next();
     const text = await calls(ctx, "read_secret", "mail");
     if (message?.from.kind === "run") await ctx.send(message.from.runId, text);
@@ -36,11 +43,11 @@ async function eventuallyEnded(ctx: RunContext, handle: ChildHandle): Promise<vo
 
 /** A run's labels follow its content: down with tasks and messages, up with replies, results and topics. */
 export const labelCases: readonly EngineCase[] = [
-  meeting(
+  labelCase(
     "7.5 labels name their sources: the first call of each tool by each run, also a child's, through a crash and continueAs",
     (made) => {
       let crashes = 0;
-      const lead = free("lead", made, async (ctx) => {
+      const lead = unrestrictedAgent("lead", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_secret", "read_secret");
           return ctx.continueAs(1);
@@ -63,10 +70,10 @@ export const labelCases: readonly EngineCase[] = [
         ["step", "look", "~0", null],
       ]),
   ),
-  meeting(
+  labelCase(
     "7.5 labels name twenty sources at most",
     (made) => [
-      free("writer", made, async (ctx) => {
+      unrestrictedAgent("writer", made, async (ctx) => {
         for (let number = 1; number <= 25; number++)
           await ctx.step(`read.${number}`, () => null, { labels: { untrusted: true } });
         return (ctx.labels.sources ?? []).map(({ name }) => name);
@@ -78,40 +85,40 @@ export const labelCases: readonly EngineCase[] = [
         Array.from({ length: 20 }, (_, index) => `read.${index + 1}`),
       ),
   ),
-  meeting(
+  labelCase(
     "7.5 a run that reads the result of a run it did not spawn gets that run's labels",
     (made) => {
-      const other = free("joiner", made, async (ctx) => {
+      const other = unrestrictedAgent("joiner", made, async (ctx) => {
         const runId = RunId.of(ctx.supervision.treeId, 2);
         const handle = { runId, agentId: reader(made, "return").id, firstMessage: null };
         await eventuallyEnded(ctx, handle);
         await ctx.join(handle);
         return calls(ctx, "read_secret", "mail");
       });
-      const lead = free("lead", made, async (ctx) => {
+      const lead = unrestrictedAgent("lead", made, async (ctx) => {
         const joiner = await ctx.spawn(other, "join");
         await ctx.spawn(reader(made, "return"), "read");
         return (await ctx.join(joiner)).output;
       });
       return [lead, other, reader(made, "return")];
     },
-    refused,
+    assertMailRefused,
   ),
-  meeting(
+  labelCase(
     "7.5 a task carries the parent's labels to the child",
     (made) => [
-      free("lead", made, async (ctx) => {
+      unrestrictedAgent("lead", made, async (ctx) => {
         await calls(ctx, "read_web");
         return (await ctx.askOrThrow(mailer(made), "mail it", { timeoutS: 30 })).text;
       }),
       mailer(made),
     ],
-    refused,
+    assertMailRefused,
   ),
-  meeting(
+  labelCase(
     "7.5 a child spawned before its parent has any label may mail its own content",
     (made) => [
-      free("lead", made, async (ctx) => {
+      unrestrictedAgent("lead", made, async (ctx) => {
         const writer = await ctx.spawn(mailer(made), "mail it");
         await calls(ctx, "read_web");
         const answer = await ctx.ask(writer, "mail it", { timeoutS: 30 });
@@ -119,12 +126,12 @@ export const labelCases: readonly EngineCase[] = [
       }),
       mailer(made),
     ],
-    sent,
+    assertMailSent,
   ),
-  meeting(
+  labelCase(
     "7.5 messages carry their sender's labels, even to a run that they wake",
     (made) => [
-      free("lead", made, async (ctx, inbox) => {
+      unrestrictedAgent("lead", made, async (ctx, inbox) => {
         await inbox.next();
         await calls(ctx, "read_web");
         await ctx.send(waiter(made).id, "mail it");
@@ -132,25 +139,25 @@ export const labelCases: readonly EngineCase[] = [
       }),
       waiter(made),
     ],
-    refused,
+    assertMailRefused,
   ),
   ...(["reply", "return"] as const).map((answer) =>
-    meeting(
+    labelCase(
       `7.5 a child's labels reach its parent: by ${answer}`,
       (made) => [
-        free("lead", made, async (ctx) => {
+        unrestrictedAgent("lead", made, async (ctx) => {
           await ctx.ask(reader(made, answer), "read", { timeoutS: 30 });
           return calls(ctx, "read_secret", "mail");
         }),
         reader(made, answer),
       ],
-      refused,
+      assertMailRefused,
     ),
   ),
-  meeting(
+  labelCase(
     "7.5 a child's labels reach its parent: by a message to a topic",
     (made) => [
-      free("lead", made, async (ctx) => {
+      unrestrictedAgent("lead", made, async (ctx) => {
         const topic = Supervision.progressTopic(ctx.supervision);
         const told = ctx.subscribe(topic)[Symbol.asyncIterator]();
         const first = told.next();
@@ -160,12 +167,12 @@ export const labelCases: readonly EngineCase[] = [
       }),
       reader(made, "emit"),
     ],
-    refused,
+    assertMailRefused,
   ),
-  meeting(
+  labelCase(
     "7.5 the labels of an ended child reach the run that reads its result",
     (made) => [
-      free("lead", made, async (ctx) => {
+      unrestrictedAgent("lead", made, async (ctx) => {
         if (ctx.state === null) {
           const handle = await ctx.spawn(reader(made, "return"), "read");
           await eventuallyEnded(ctx, handle);
@@ -176,6 +183,6 @@ export const labelCases: readonly EngineCase[] = [
       }),
       reader(made, "return"),
     ],
-    refused,
+    assertMailRefused,
   ),
 ];

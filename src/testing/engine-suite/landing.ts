@@ -4,7 +4,11 @@ import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harnes
 import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
 
 /** An agent that tries each of these calls and returns `made`, or the limit that stopped it. */
-function trying(name: string, calls: readonly LlmOptions[], rest: Omit<Agent, "id" | "run"> = {}): Agent {
+function agentThatTries(
+  name: string,
+  calls: readonly LlmOptions[],
+  rest: Omit<Agent, "id" | "run"> = {},
+): Agent {
   return agentOf(
     name,
     async (ctx) => {
@@ -46,7 +50,7 @@ export const landingCases: readonly EngineCase[] = [
         [{ maxTokens: 101 }, "tokens"],
         [{ maxCostUsd: micros(101) }, "cost"],
       ] as const) {
-        const outcomes = await outputOf(harness, [trying("tight", calls, { budget })]);
+        const outcomes = await outputOf(harness, [agentThatTries("tight", calls, { budget })]);
         assert.deepEqual(outcomes, [dimension, "made", dimension, "made"]);
       }
     },
@@ -55,16 +59,16 @@ export const landingCases: readonly EngineCase[] = [
     name: "3.8 the last turn is reserved for landing; maxTurns 1 keeps it",
     async run(harness) {
       const calls = [ask(50), ask(50), ask(50), ask(50, landing), ask(50, landing)];
-      const three = trying("three", calls, { budget: { maxTurns: 3 } });
+      const three = agentThatTries("three", calls, { budget: { maxTurns: 3 } });
       assert.deepEqual(await outputOf(harness, [three]), ["made", "made", "turns", "made", "turns"]);
-      const one = trying("one", [ask(50), ask(50, landing)], { budget: { maxTurns: 1 } });
+      const one = agentThatTries("one", [ask(50), ask(50, landing)], { budget: { maxTurns: 1 } });
       assert.deepEqual(await outputOf(harness, [one]), ["made", "turns"]);
     },
   },
   {
     name: "3.8 the tree's slice belongs to the root: a child without its own cap has no slice",
     async run(harness) {
-      const writer = trying("writer", [ask(109, landing), ask(100, landing)]);
+      const writer = agentThatTries("writer", [ask(109, landing), ask(100, landing)]);
       const lead = agentOf(
         "lead",
         async (ctx) => {
@@ -80,8 +84,8 @@ export const landingCases: readonly EngineCase[] = [
   {
     name: "3.8 a slice belongs to the run that owns the capped account, and never to its child",
     async run(harness) {
-      const owner = trying("owner", [ask(100), ask(100, landing)], { budget: { maxTokens: 100 } });
-      const writer = trying("writer", [ask(100, landing), ask(90, landing)], {
+      const owner = agentThatTries("owner", [ask(100), ask(100, landing)], { budget: { maxTokens: 100 } });
+      const writer = agentThatTries("writer", [ask(100, landing), ask(90, landing)], {
         budget: { maxTokens: 1_000 },
       });
       const lead = agentOf("lead", async (ctx) => [

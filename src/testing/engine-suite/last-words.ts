@@ -3,7 +3,7 @@ import { agent } from "#agents";
 import { ContentBlock, type Agent, type Guardrail, type Model } from "#kernel";
 import { call, scriptedModel } from "../scripted-model.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { reaches, told } from "./history.ts";
+import { reaches, waitForEvent } from "./history.ts";
 
 /** A model that answers with text and calls a tool with it. */
 function talkativeModel(): Model {
@@ -13,7 +13,7 @@ function talkativeModel(): Model {
 }
 
 /** An agent that has produced text and waits in a tool. */
-function waiting(
+function waitingAgent(
   options: { readonly guardrails?: readonly Guardrail[]; readonly layered?: boolean } = {},
 ): Agent {
   return agent({
@@ -56,7 +56,7 @@ export const lastWordsCases: readonly EngineCase[] = [
   ].map(({ name, options, kept }): EngineCase => ({
     name: `4.6 a cancelled agent ${name}`,
     async run(harness) {
-      const writer = waiting(options);
+      const writer = waitingAgent(options);
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
         const run = await runtime.start(writer, "go");
         await reaches(run, "waiting");
@@ -76,7 +76,7 @@ export const lastWordsCases: readonly EngineCase[] = [
   ].map(({ name, options, shown }): EngineCase => ({
     name: `2.8 join and ask that return on a pause carry ${name}`,
     async run(harness) {
-      const writer = waiting(options);
+      const writer = waitingAgent(options);
       const lead = agentOf("lead", async (ctx) => {
         const asked = await ctx.ask(writer, "work", { timeoutS: 60, onPause: "return" });
         const joined = await ctx.join(asked.handle, { onPause: "return" });
@@ -84,7 +84,7 @@ export const lastWordsCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await reaches(run, "waiting");
         await run.pause();
         assert.deepEqual((await root.result()).output, [shown, shown]);

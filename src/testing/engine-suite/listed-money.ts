@@ -12,7 +12,7 @@ export const listedMoneyCases: readonly EngineCase[] = [
   {
     name: "3.10 the record of a waiting parent has its children's current reservations and spend",
     async run(harness) {
-      await whileCalling(harness, async ({ runtime, run, model }) => {
+      await runDuringCalls(harness, async ({ runtime, run, model }) => {
         const records = (): Promise<readonly RunRecord[]> => runtime.runs.tree(run.treeId);
         const isListed = async (holds: (record: RunRecord) => boolean): Promise<boolean> => {
           const listed = await records();
@@ -37,7 +37,7 @@ export const listedMoneyCases: readonly EngineCase[] = [
   {
     name: "3.10 result, record and ledger of a cancelled tree tell the same cost, all of it in doubt",
     async run(harness) {
-      await whileCalling(harness, async ({ runtime, run }) => {
+      await runDuringCalls(harness, async ({ runtime, run }) => {
         await run.cancel();
         const { costMicros, inDoubtMicros } = await run.result();
         assert.ok(costMicros > 0);
@@ -60,7 +60,10 @@ interface Calling {
   readonly model: ManualModel;
 }
 
-async function whileCalling(harness: SuiteHarness, body: (calling: Calling) => Promise<void>): Promise<void> {
+async function runDuringCalls(
+  harness: SuiteHarness,
+  body: (calling: Calling) => Promise<void>,
+): Promise<void> {
   const model = manualModel({ price: tokenPrice });
   const { lead, agents } = team(model);
   await onRuntime(harness, { agents, store: memoryStore() }, async (runtime) => {

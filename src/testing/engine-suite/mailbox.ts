@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Json } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 
 /** Reads messages until one is `end`, publishes each, and returns their texts. */
 export const reader = agentOf("reader", async (ctx, inbox) => {
@@ -22,7 +22,7 @@ export const mailboxCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [reader] }, async (runtime) => {
         const root = await runtime.start(reader, "boot");
         await Promise.all(Array.from({ length: 5 }, () => root.send("once", { id: "m1" })));
-        await told(root, "progress.emitted", ({ data }) => data === "once");
+        await waitForEvent(root, "progress.emitted", ({ data }) => data === "once");
         await root.send("once", { id: "m1" });
         await root.send("other", { id: "m2" });
         await root.send("end");
@@ -134,7 +134,7 @@ export const mailboxCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, woken] }, async (runtime) => {
         const root = await runtime.start(lead, "go", { priority: "critical" });
-        const { data, runId } = await told(root, "progress.emitted");
+        const { data, runId } = await waitForEvent(root, "progress.emitted");
         assert.deepEqual(data, ["good morning", "low", "none", 2]);
         assert.equal((await runtime.run(runId).result()).status, "completed");
         await root.signal("end");
@@ -155,8 +155,8 @@ export const mailboxCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, reader] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const first = await told(root, "progress.emitted", ({ data }) => data === "first");
-        const again = await told(root, "progress.emitted", ({ data }) => data === "again");
+        const first = await waitForEvent(root, "progress.emitted", ({ data }) => data === "first");
+        const again = await waitForEvent(root, "progress.emitted", ({ data }) => data === "again");
         assert.notEqual(first.runId, again.runId);
         await root.signal("end");
         assert.deepEqual((await root.result()).output, ["first"]);
@@ -196,13 +196,13 @@ export const mailboxCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const first = await told(root, "progress.emitted");
+        const first = await waitForEvent(root, "progress.emitted");
         await runtime.run(first.runId).send("late");
         await runtime.run(first.runId).send("later");
         gate.resolve();
         const seen = new Set<string>();
         const isHeard = async (): Promise<boolean> => {
-          const second = await told(root, "progress.emitted", ({ runId, data }) => {
+          const second = await waitForEvent(root, "progress.emitted", ({ runId, data }) => {
             if (runId !== first.runId && Array.isArray(data)) for (const text of data) seen.add(String(text));
             return seen.has("later");
           });
@@ -226,7 +226,7 @@ export const mailboxCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead, deaf] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
         let ends = 0;
-        await told(root, "run.end", ({ agent }) => agent === deaf.id && ++ends === 2);
+        await waitForEvent(root, "run.end", ({ agent }) => agent === deaf.id && ++ends === 2);
         await root.signal("end");
         const events = await historyOf(root);
         assert.equal(only(events, "run.start").filter(({ agent }) => agent === deaf.id).length, 2);

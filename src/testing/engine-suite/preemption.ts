@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ChatMessage, type Model, type Priority } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { only, reaches, told } from "./history.ts";
+import { only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.4, 2.5 and 2.9: who makes room for whom, and when the slot moves. */
@@ -195,7 +195,7 @@ export const preemptionCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const run = await runtime.start(lead, "go", { spawn: { maxAgents: 4 } });
-        await told(run, "spawn.queued", ({ victim }) => victim !== null);
+        await waitForEvent(run, "spawn.queued", ({ victim }) => victim !== null);
         crowd.open();
         assert.equal((await run.result()).output, 20);
         assert.ok(crowd.most <= 3, `${crowd.most} calls in flight, besides the root's slot`);

@@ -8,7 +8,7 @@ import { ask, greedyModel, micros, spender, tokenPrice, total } from "./spender.
 const dear = { input: 10_000_000, output: 10_000_000 };
 
 /** A model of one id, at a provider. */
-const at = (provider: string, model: Model): Model => ({ ...model, id: "shared", provider });
+const modelAt = (provider: string, model: Model): Model => ({ ...model, id: "shared", provider });
 
 /** Section 3.6: the reservation follows from the price of the called model and from the request. */
 export const priceCases: readonly EngineCase[] = [
@@ -17,8 +17,8 @@ export const priceCases: readonly EngineCase[] = [
     async run(harness) {
       const hosted = greedyModel({ price: dear });
       const proxied = greedyModel({ price: tokenPrice });
-      const extra = at("proxy", proxied);
-      const lead = spender(at("hosted", hosted), [ask(50), ask(50, { model: extra }), ask(50)], {
+      const extra = modelAt("proxy", proxied);
+      const lead = spender(modelAt("hosted", hosted), [ask(50), ask(50, { model: extra }), ask(50)], {
         name: "lead",
       });
       const other = spender(extra, [ask(50)], { name: "other" });
@@ -59,7 +59,7 @@ export const priceCases: readonly EngineCase[] = [
     async run(harness) {
       const usage: Usage = { input: 100, output: 10 };
       const model = greedyModel({ price: tokenPrice, reports: () => usage });
-      const agent = continuing(model);
+      const agent = continuingAgent(model);
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const run = await runtime.start(agent, "go", { budget: { maxTokens: 20_000 } });
         assert.equal((await run.result()).status, "completed");
@@ -95,7 +95,7 @@ export const priceCases: readonly EngineCase[] = [
 ];
 
 /** Asks, goes on in a fresh execution, asks the same, and something else. */
-function continuing(model: Model): Agent {
+function continuingAgent(model: Model): Agent {
   const call = { maxOutputTokens: 20, minOutputTokens: 20 };
   return agentOf(
     "continuing",

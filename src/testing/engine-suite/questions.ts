@@ -10,7 +10,7 @@ import {
 } from "#kernel";
 import type { RunHandle, RuntimeOptions } from "#runtime";
 import { effect } from "./effect.ts";
-import { asked, isRefused } from "./approvals.ts";
+import { waitForQuestions, isRefused } from "./approvals.ts";
 import { agentOf, type EngineCase, onRuntime } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 
@@ -48,12 +48,12 @@ const form = {
   ],
 };
 
-const answered = (content: Json): ResumedCall => ({
+const answeredCall = (content: Json): ResumedCall => ({
   state: { page: 2 },
   answer: { decision: "answered", content },
 });
 
-const declined = (decision: "declined" | "expired", reason: string): ResumedCall => ({
+const declinedCall = (decision: "declined" | "expired", reason: string): ResumedCall => ({
   state: { page: 2 },
   answer: { decision, reason },
 });
@@ -64,7 +64,7 @@ interface Options extends Pick<RuntimeOptions, "approvalExpiresS"> {
   readonly tool?: Partial<EffectTool<Json>>;
 }
 
-function asking(
+function questionCase(
   name: string,
   questions: readonly Json[],
   body: (run: RunHandle) => Promise<void>,
@@ -85,16 +85,16 @@ const outputOf = async (run: RunHandle): Promise<Json> => (await run.result()).o
 
 /** Section 7.6: questions of tools to users. */
 export const questionCases: readonly EngineCase[] = [
-  asking(
+  questionCase(
     "7.6 a tool asks a person, and is executed again with its state and the answer",
     [day, form],
     async (run) => {
-      const first = await asked(run);
+      const first = await waitForQuestions(run);
       const [record] = await run.approvals();
       assert.deepEqual([record?.asks, record?.arguments], [true, day]);
       await run.edit(first, "Friday", { by: "ann", hash: record?.hash });
-      await run.edit(await asked(run, 2), { city: "Rome" }, { by: "ann" });
-      assert.deepEqual(await outputOf(run), [answered("Friday"), answered({ city: "Rome" })]);
+      await run.edit(await waitForQuestions(run, 2), { city: "Rome" }, { by: "ann" });
+      assert.deepEqual(await outputOf(run), [answeredCall("Friday"), answeredCall({ city: "Rome" })]);
       const events = await historyOf(run);
       assert.deepEqual(
         only(events, "approval.requested").map(({ asks }) => asks),
@@ -104,17 +104,17 @@ export const questionCases: readonly EngineCase[] = [
     },
   ),
 
-  asking(
+  questionCase(
     "7.6 an answer that does not fit its question is refused, and the question stays",
     [day, form],
     async (run) => {
-      const first = await asked(run);
+      const first = await waitForQuestions(run);
       await assert.rejects(run.approve(first, { remember: true }), isRefused("no-answer"));
       for (const wrong of ["Sunday", "", 1, null, { day: "Friday" }])
         await assert.rejects(run.edit(first, wrong), isRefused("wrong-answer"));
       assert.equal((await run.approvals())[0]?.decision, null);
       await run.edit(first, "Monday");
-      const second = await asked(run, 2);
+      const second = await waitForQuestions(run, 2);
       for (const wrong of [
         "Rome",
         {},
@@ -130,44 +130,44 @@ export const questionCases: readonly EngineCase[] = [
     },
   ),
 
-  asking("7.6 a question is answered once, and only as it was shown", [day, form], async (run) => {
-    const first = await asked(run);
+  questionCase("7.6 a question is answered once, and only as it was shown", [day, form], async (run) => {
+    const first = await waitForQuestions(run);
     const [{ hash } = { hash: "" }] = await run.approvals();
     await assert.rejects(run.edit(first, "Friday", { hash: "0" }), isRefused("other-arguments"));
     await run.edit(first, "Friday", { hash });
     await assert.rejects(run.edit(first, "Monday", { hash }), isRefused("decided"));
-    const second = await asked(run, 2);
+    const second = await waitForQuestions(run, 2);
     await assert.rejects(run.edit(second, { city: "Rome" }, { hash }), isRefused("other-arguments"));
     await run.edit(second, { city: "Rome" });
-    assert.deepEqual(await outputOf(run), [answered("Friday"), answered({ city: "Rome" })]);
+    assert.deepEqual(await outputOf(run), [answeredCall("Friday"), answeredCall({ city: "Rome" })]);
   }),
 
-  asking("7.6 a denied question is declined, and the tool gets the reason", [day], async (run) => {
-    await run.deny(await asked(run), { by: "ann", reason: "ask Bob" });
-    assert.deepEqual(await outputOf(run), [declined("declined", "ann did not answer: ask Bob")]);
+  questionCase("7.6 a denied question is declined, and the tool gets the reason", [day], async (run) => {
+    await run.deny(await waitForQuestions(run), { by: "ann", reason: "ask Bob" });
+    assert.deepEqual(await outputOf(run), [declinedCall("declined", "ann did not answer: ask Bob")]);
   }),
 
-  asking(
+  questionCase(
     "7.6 a question without an answer in time expires",
     [day],
-    async (run) => assert.deepEqual(await outputOf(run), [declined("expired", "no answer in time")]),
+    async (run) => assert.deepEqual(await outputOf(run), [declinedCall("expired", "no answer in time")]),
     { approvalExpiresS: 0.3 },
   ),
 
   ...questionsWithoutPeople(),
 
-  asking(
+  questionCase(
     "7.6 a remembered approval of a tool does not answer its questions",
     [day],
     async (run) => {
-      await run.approve(await asked(run), { remember: true });
-      await run.edit(await asked(run, 2), "Friday");
-      assert.deepEqual(await outputOf(run), [answered("Friday")]);
+      await run.approve(await waitForQuestions(run), { remember: true });
+      await run.edit(await waitForQuestions(run, 2), "Friday");
+      assert.deepEqual(await outputOf(run), [answeredCall("Friday")]);
     },
     { tool: { risk: "high" } },
   ),
 
-  asking(
+  questionCase(
     "7.6 a question that no answer could fit is an error of the tool",
     [{ question: "?", choices: [] }],
     async (run) =>
@@ -177,19 +177,19 @@ export const questionCases: readonly EngineCase[] = [
 
 /** Questions with no user, or answered by code: an answer that does not fit is refused. */
 function questionsWithoutPeople(): readonly EngineCase[] {
-  const none = declined("declined", "approver did not answer");
+  const none = declinedCall("declined", "approver did not answer");
   const code = ([what, approver, result]: readonly [string, Approver, ResumedCall]): EngineCase =>
-    asking(
+    questionCase(
       `7.5 a question to an approver that ${what}`,
       [day],
       async (run) => assert.deepEqual(await outputOf(run), [result]),
       { approver },
     );
   return [
-    code(["answers", () => ({ decision: "edited", arguments: "Friday" }), answered("Friday")]),
+    code(["answers", () => ({ decision: "edited", arguments: "Friday" }), answeredCall("Friday")]),
     code(["approves", () => ({ decision: "approved" }), none]),
     code(["gives another answer", () => ({ decision: "edited", arguments: "Sunday" }), none]),
-    asking(
+    questionCase(
       "7.6 a question is declined where no person can be asked",
       [day],
       async (run) => {
@@ -199,7 +199,7 @@ function questionsWithoutPeople(): readonly EngineCase[] {
       },
       { approver: "none" },
     ),
-    asking(
+    questionCase(
       "7.6 a tool that asks without end is refused",
       [day],
       async (run) => assert.deepEqual(await outputOf(run), ["ask asked 20 questions: no more are allowed"]),

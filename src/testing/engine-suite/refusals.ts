@@ -17,7 +17,7 @@ import { manualModel } from "../manual-model.ts";
 import { call, say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 import { ask, greedyModel, prompt, spender, tokenPrice } from "./spender.ts";
 
@@ -73,7 +73,7 @@ const beginnings: ReadonlySet<EventType> = new Set([
 ]);
 
 /** Returns the start events after the settlement of the call with this reported usage. */
-function begunAfter(events: readonly NumberedEvent[], tokens: number): readonly EventType[] {
+function startsAfterSettlement(events: readonly NumberedEvent[], tokens: number): readonly EventType[] {
   const settled = only(events, "budget.settled").find((event) => event.tokens === tokens);
   assert.ok(settled, `no call came to ${tokens} tokens`);
   return events.filter(({ seq, type }) => seq > settled.seq && beginnings.has(type)).map(({ type }) => type);
@@ -168,7 +168,11 @@ export const refusalCases: readonly EngineCase[] = [
         await spawner.spawn("a");
         const held = await spawner.call("a");
         const late = await spawner.spawn("b", { budget: { deadlineS: 1 } });
-        const waiting = await told(spawner.root, "budget.waiting", ({ runId }) => runId === late.runId);
+        const waiting = await waitForEvent(
+          spawner.root,
+          "budget.waiting",
+          ({ runId }) => runId === late.runId,
+        );
         const result = await late.result();
         assert.equal(result.stopReason, "deadline");
         held.answer("A");
@@ -221,7 +225,7 @@ export const refusalCases: readonly EngineCase[] = [
         assert.deepEqual(refusalOf(error), { ...met, reason: "exceeded" });
         const events = await historyOf(run);
         assert.deepEqual(only(events, "custom")[0]?.data, [true, "exceeded"]);
-        assert.deepEqual(begunAfter(events, 5_000), []);
+        assert.deepEqual(startsAfterSettlement(events, 5_000), []);
         assert.deepEqual([acts, model.bill.length], [0, 1]);
         const denied = only(events, "budget.denied").map(({ reason }) => reason);
         assert.deepEqual(new Set(denied), new Set(["exceeded"]));
@@ -235,7 +239,7 @@ export const refusalCases: readonly EngineCase[] = [
         const first = await spawner.spawn("a");
         const held = await spawner.call("a");
         const second = await spawner.spawn("b");
-        await told(spawner.root, "budget.waiting", ({ runId }) => runId === second.runId);
+        await waitForEvent(spawner.root, "budget.waiting", ({ runId }) => runId === second.runId);
         await reaches(second, "waiting");
         held.answer("A", { input: 9_000, output: 0 });
         assert.equal((await first.result()).status, "completed");
@@ -243,7 +247,7 @@ export const refusalCases: readonly EngineCase[] = [
         const met = { ...exhausted, account: "tree", owner: null, limit: 8_000, used: 9_000 } as const;
         const events = await spawner.close();
         assertRefused(result, events, { ...met, reason: "exceeded" });
-        assert.deepEqual([spawner.wasAsked("b"), begunAfter(events, 9_000)], [false, []]);
+        assert.deepEqual([spawner.wasAsked("b"), startsAfterSettlement(events, 9_000)], [false, []]);
       });
     },
   },
@@ -276,7 +280,7 @@ export const refusalCases: readonly EngineCase[] = [
         const run: RunHandle = await runtime.start(patient, "go", {
           budget: { maxTokens: 1_000, onLimit: "wait" },
         });
-        await told(run, "budget.waiting");
+        await waitForEvent(run, "budget.waiting");
         await reaches(run, "waiting");
         await run.topUp({ maxTokens: 5_000 });
         const { status, usage } = await run.result();

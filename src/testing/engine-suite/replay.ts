@@ -10,7 +10,7 @@ import {
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { told } from "./history.ts";
+import { waitForEvent } from "./history.ts";
 
 const hello = [ChatMessage.user("hello")];
 
@@ -134,7 +134,7 @@ export const replayCases: readonly EngineCase[] = [
         const run = await runtime.start(lead, "go");
         await run.signal("go");
         await run.send("here");
-        const { runId } = await told(run, "run.start", ({ agent }) => agent === writer.id);
+        const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === writer.id);
         await runtime.run(runId).signal("finish", "bye");
         const { status, output } = await run.result();
         assert.deepEqual([status, output], ["completed", "bye"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Json, type ChildHandle } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { only, reaches, told } from "./history.ts";
+import { only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Sections 2.6 and 2.8: how a paused run regains its slot, and what its callers see. */
@@ -60,11 +60,11 @@ export const resumingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const { child } = await told(root, "spawn.admitted");
+        const { child } = await waitForEvent(root, "spawn.admitted");
         const run = runtime.run(child);
         await reaches(run, "waiting");
         await run.pause();
-        await told(root, "progress.emitted");
+        await waitForEvent(root, "progress.emitted");
         await run.resume();
         await run.signal("go", "gone");
         assert.deepEqual((await root.result()).output, ["paused", "paused", "gone", "gone"]);
@@ -87,13 +87,13 @@ export const resumingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const { child } = await told(root, "spawn.admitted");
+        const { child } = await waitForEvent(root, "spawn.admitted");
         const run = runtime.run(child);
         await reaches(run, "waiting");
         await run.pause();
         await run.resume();
         await run.signal("go");
-        await told(root, "progress.emitted");
+        await waitForEvent(root, "progress.emitted");
         await root.signal("resumed");
         await run.signal("end");
         assert.deepEqual((await root.result()).output, ["paused", "completed"]);
@@ -118,10 +118,14 @@ export const resumingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer, watcher] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const { child } = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === writer.id);
+        const { child } = await waitForEvent(
+          root,
+          "spawn.admitted",
+          ({ childAgent }) => childAgent === writer.id,
+        );
         await reaches(runtime.run(child), "waiting");
         await runtime.run(child).pause();
-        await told(root, "progress.emitted");
+        await waitForEvent(root, "progress.emitted");
         await runtime.run(child).resume();
         await runtime.run(child).signal("go", "gone");
         assert.deepEqual((await root.result()).output, ["paused", "paused", "gone"]);
@@ -147,10 +151,10 @@ export const resumingCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const first = runtime.run((await told(root, "spawn.admitted")).child);
+        const first = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await reaches(first, "waiting");
         await first.pause();
-        const admitted = await told(root, "spawn.admitted", ({ child }) => child !== first.runId);
+        const admitted = await waitForEvent(root, "spawn.admitted", ({ child }) => child !== first.runId);
         const second = runtime.run(admitted.child);
         await reaches(second, "waiting");
         await second.pause();

@@ -37,7 +37,7 @@ const lead = agentOf("lead", async (ctx, inbox) => {
   return null;
 });
 
-async function erased(run: RunHandle): Promise<RunResult> {
+async function waitForErasure(run: RunHandle): Promise<RunResult> {
   let result = await run.result();
   await eventually("its words are gone", async () => {
     result = await run.result();
@@ -62,7 +62,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
         const first = await run.result();
         assert.equal(first.output, "well returned");
         assert.equal(first.erased, undefined);
-        const left = await erased(run);
+        const left = await waitForErasure(run);
         assert.deepEqual({ ...left, erased: undefined }, { ...first, output: null, erased: undefined });
         const events = await historyOf(run);
         assert.deepEqual(
@@ -81,7 +81,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
         const run = await runtime.start(lead, "well");
         const writer = only(await historyOf(run), "spawn.admitted")[1]?.child;
         assert.ok(writer);
-        await erased(runtime.run(writer));
+        await waitForErasure(runtime.run(writer));
         assert.equal((await run.result()).output, "well returned");
         assert.equal(await run.status(), "completed");
       }),
@@ -92,7 +92,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       onRuntime(harness, { agents: [talker], eraseAfterS, maxRestarts: 0, ...open() }, async (runtime) => {
         const run = await runtime.start(talker, "fail", { retention: "none" });
         assert.equal((await run.result()).error?.message, "fail thrown");
-        const { error } = await erased(run);
+        const { error } = await waitForErasure(run);
         assert.equal(error?.code, "foreign");
         assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
       }),
@@ -103,7 +103,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
       onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
         const id = `again-${crypto.randomUUID()}`;
         const run = await runtime.start(talker, "well", { id, retention: "none" });
-        const { costMicros } = await erased(run);
+        const { costMicros } = await waitForErasure(run);
         const again = await runtime.start(talker, "well", { id, retention: "none" });
         assert.deepEqual(await again.result(), await run.result());
         assert.equal((await again.result()).costMicros, costMicros);
@@ -112,18 +112,18 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   },
 ];
 
-const askedLate = ({ where, open }: (typeof stores)[number]): EngineCase => ({
+const lateReadCase = ({ where, open }: (typeof stores)[number]): EngineCase => ({
   name: `8.7 a result first read after erasure has no content, ${where}`,
   run: (harness) =>
     onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
       const run = await runtime.start(talker, "well", { retention: "run" });
-      const left = await erased(runtime.run(run.treeId));
+      const left = await waitForErasure(runtime.run(run.treeId));
       assert.deepEqual(await run.result(), left);
       assert.equal(left.output, null);
     }),
 });
 
-const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => ({
+const lateDecisionCase = ({ where, open }: (typeof stores)[number]): EngineCase => ({
   name: `8.7 decisions about a tree after its erasure are reported in order, ${where}`,
   run: (harness) => {
     const model = greedyModel({ price: tokenPrice, reports: () => null });
@@ -131,7 +131,7 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
     const agent = spender(model, calls);
     return onRuntime(harness, { agents: [agent], eraseAfterS, ...open() }, async (runtime) => {
       const run = await runtime.start(agent, "go", { retention: "none" });
-      assert.equal((await erased(run)).inDoubtMicros, 4000);
+      assert.equal((await waitForErasure(run)).inDoubtMicros, 4000);
       const before = await historyOf(run);
       const doubts = only(before, "budget.settled");
       let told = before.length;
@@ -152,5 +152,5 @@ const decidedLater = ({ where, open }: (typeof stores)[number]): EngineCase => (
 
 /** Section 8.7: what remains of a tree. */
 export const retentionCases: readonly EngineCase[] = stores.flatMap((store) =>
-  casesWith(store).concat(askedLate(store), decidedLater(store)),
+  casesWith(store).concat(lateReadCase(store), lateDecisionCase(store)),
 );

@@ -3,10 +3,23 @@ import { allowAll, permissions } from "#agents";
 import { Json, type Agent, type Labels } from "#kernel";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
-import { calls, desk, free, meeting, refusal, refused, sent, type Desk } from "./label-desk.ts";
+import {
+  calls,
+  desk,
+  unrestrictedAgent,
+  labelCase,
+  refusal,
+  assertMailRefused,
+  assertMailSent,
+  type Desk,
+} from "./label-desk.ts";
 
 /** Mails before and after it has seen both. */
-const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, name = "editor"): Agent =>
+const agentMailingTwice = (
+  made: Desk,
+  policy: Agent["policy"] = { permissions: allowAll },
+  name = "editor",
+): Agent =>
   agentOf(name, async (ctx) => calls(ctx, "mail", "read_web", "read_secret", "mail", "mail"), {
     tools: made.tools,
     policy,
@@ -14,32 +27,34 @@ const both = (made: Desk, policy: Agent["policy"] = { permissions: allowAll }, n
 
 /** Untrusted content must not move private content out. */
 export const ruleOfTwoCases: readonly EngineCase[] = [
-  meeting(
+  labelCase(
     "7.5 untrusted or private content alone does not hold a call",
     (made) => [
-      free("editor", made, async (ctx) => {
+      unrestrictedAgent("editor", made, async (ctx) => {
         const page = await ctx.spawn(
-          free("writer", made, async () => null),
+          unrestrictedAgent("writer", made, async () => null),
           "web",
         );
         const other = await ctx.spawn(
-          free("writer", made, async () => null),
+          unrestrictedAgent("writer", made, async () => null),
           "secret",
         );
         const [one, two] = await Promise.all([ctx.join(page), ctx.join(other)]);
         return [one.output, two.output];
       }),
-      free("writer", made, async (ctx, inbox) => calls(ctx, `read_${(await inbox.next())?.text}`, "mail")),
+      unrestrictedAgent("writer", made, async (ctx, inbox) =>
+        calls(ctx, `read_${(await inbox.next())?.text}`, "mail"),
+      ),
     ],
     (output, { mailed }) => {
       assert.deepEqual(output, ["sent", "sent"]);
       assert.equal(mailed.length, 2);
     },
   ),
-  meeting(
+  labelCase(
     "7.5 untrusted and private content together hold every call that sends data out, with the reason",
     (made) => [
-      free("editor", made, async (ctx) => [
+      unrestrictedAgent("editor", made, async (ctx) => [
         await calls(ctx, "read_secret", "read_web", "mail"),
         await calls(ctx, "post"),
         await calls(ctx, "read_secret"),
@@ -57,10 +72,10 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     },
   ),
 
-  meeting(
+  labelCase(
     "7.5 a run's labels survive continueAs, twice",
     (made) => [
-      free("editor", made, async (ctx) => {
+      unrestrictedAgent("editor", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_web");
           return ctx.continueAs(1);
@@ -72,13 +87,13 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
         return calls(ctx, "mail");
       }),
     ],
-    refused,
+    assertMailRefused,
   ),
-  meeting(
+  labelCase(
     "7.5 a run's labels survive crashes, and nothing is read again",
     (made) => {
       let crashes = 0;
-      const editor = free("editor", made, async (ctx) => {
+      const editor = unrestrictedAgent("editor", made, async (ctx) => {
         if (ctx.state === null) {
           await calls(ctx, "read_web");
           return ctx.continueAs(1);
@@ -93,30 +108,30 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
       return [editor];
     },
     (output, made) => {
-      refused(output, made);
+      assertMailRefused(output, made);
       assert.deepEqual(made.read, ["web", "secret"]);
     },
   ),
-  meeting(
+  labelCase(
     "7.5 a step states its labels, and so does the caller that starts a tree",
     (made) => [
-      free("editor", made, async (ctx) => {
+      unrestrictedAgent("editor", made, async (ctx) => {
         await ctx.step("fetch", () => "a page", { labels: { untrusted: true } });
         await ctx.step("read", () => "a secret", { labels: { private: true } });
         return calls(ctx, "mail");
       }),
     ],
-    refused,
+    assertMailRefused,
   ),
   {
     name: "7.5 an untrusted input labels the run from its start, and the result has the labels",
     async run(harness) {
       const made = desk();
-      const editor = free("editor", made, async (ctx) => calls(ctx, "read_secret", "mail"));
+      const editor = unrestrictedAgent("editor", made, async (ctx) => calls(ctx, "read_secret", "mail"));
       await onRuntime(harness, { agents: [editor] }, async (runtime) => {
         const run = await runtime.start(editor, "a stranger's mail", { labels: { untrusted: true } });
         const { output, labels } = await run.result();
-        refused(output, made);
+        assertMailRefused(output, made);
         assert.deepEqual(
           labels?.sources?.map(({ kind, name, untrusted }) => [kind, name, untrusted]),
           [
@@ -125,7 +140,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
           ],
         );
         const plain = await (await runtime.start(editor, "go")).result();
-        sent(plain.output, made);
+        assertMailSent(plain.output, made);
         assert.deepEqual([plain.labels?.untrusted, plain.labels?.private], [false, true]);
       });
     },
@@ -135,7 +150,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: `7.5 a ${way} from outside may also be untrusted`,
     async run(harness) {
       const made = desk();
-      const editor = free("editor", made, async (ctx, inbox) => {
+      const editor = unrestrictedAgent("editor", made, async (ctx, inbox) => {
         await inbox.next();
         await (way === "signal" ? ctx.waitFor("news") : inbox.next({ waitS: 30 }));
         return calls(ctx, "read_secret", "mail");
@@ -145,7 +160,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
         const labels = { untrusted: true };
         if (way === "signal") await run.signal("news", "from a stranger", { labels });
         else await run.send("from a stranger", { labels });
-        refused((await run.result()).output, made);
+        assertMailRefused((await run.result()).output, made);
       });
     },
   })),
@@ -153,7 +168,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 with a human approver a call under the rule of two waits for approval; a remembered approval does not cover it",
     async run(harness) {
       const made = desk();
-      const editor = both(made, {});
+      const editor = agentMailingTwice(made, {});
       await onRuntime(harness, { agents: [editor], approver: "human" }, async (runtime) => {
         const run = await runtime.start(editor, "go");
         const asked = async (number: number): Promise<string> => {
@@ -180,11 +195,11 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     async run(harness) {
       const made = desk();
       const rule = { tool: "mail", verdict: "allow", ruleOfTwo: "exempt" } as const;
-      const editor = both(made, { permissions: permissions([rule]) });
-      const strict = both(made, undefined, "strict");
+      const editor = agentMailingTwice(made, { permissions: permissions([rule]) });
+      const strict = agentMailingTwice(made, undefined, "strict");
       await onRuntime(harness, { agents: [editor, strict] }, async (runtime) => {
         const run = await runtime.start(editor, "go");
-        sent((await run.result()).output, { ...made, mailed: made.mailed.slice(0, 1) });
+        assertMailSent((await run.result()).output, { ...made, mailed: made.mailed.slice(0, 1) });
         assert.equal(made.mailed.length, 3);
         const trips = only(await historyOf(run), "guardrail.trip");
         assert.deepEqual(
@@ -203,7 +218,7 @@ export const ruleOfTwoCases: readonly EngineCase[] = [
     name: "7.5 a runtime can turn the rule of two off",
     async run(harness) {
       const made = desk();
-      const editor = both(made);
+      const editor = agentMailingTwice(made);
       await onRuntime(harness, { agents: [editor], ruleOfTwo: "off" }, async (runtime) => {
         assert.equal((await (await runtime.start(editor, "go")).result()).output, "sent");
         assert.equal(made.mailed.length, 3);

@@ -7,23 +7,23 @@ import { historyOf } from "./history.ts";
 
 const value = "hunter2";
 /** A secret behind a cast or an `any`, so the compiler does not see it. */
-const slipped = (): Json => Json.of({ user: "ada", deep: [{ password: secret(value) }] });
+const hideFromCompiler = (): Json => Json.of({ user: "ada", deep: [{ password: secret(value) }] });
 const shown = { user: "ada", deep: [{ password: "[secret]" }] };
 
 const careless = agentOf(
   "careless",
   async (ctx) => {
-    const step = await ctx.step("log-in", slipped);
-    const { value: fromTool = null } = await ctx.tool("log-in", slipped());
-    await ctx.emit(slipped());
+    const step = await ctx.step("log-in", hideFromCompiler);
+    const { value: fromTool = null } = await ctx.tool("log-in", hideFromCompiler());
+    await ctx.emit(hideFromCompiler());
     const failed = await ctx
       .step("fail", () => {
         throw new TypeError(`cannot log in with ${String(secret(value))}`);
       })
       .catch((error: unknown) => String(error));
-    return [step, fromTool, failed, slipped()];
+    return [step, fromTool, failed, hideFromCompiler()];
   },
-  { tools: [effect("log-in", async (input) => [input, slipped()])] },
+  { tools: [effect("log-in", async (input) => [input, hideFromCompiler()])] },
 );
 
 /** Section 9.3: what never shows. */

@@ -11,7 +11,7 @@ import {
 import type { RunHandle, Runtime, StartOptions } from "#runtime";
 import { manualModel, type ManualCall, type ManualModel } from "../manual-model.ts";
 import { agentOf, eventually, onRuntime, type SuiteHarness } from "./harness.ts";
-import { historyOf, told } from "./history.ts";
+import { historyOf, waitForEvent } from "./history.ts";
 
 /** A tree whose root spawns children on request. */
 export interface SpawnHarness {
@@ -95,7 +95,7 @@ function spawner({
   const order = async (task: string, options: SpawnOptions = {}): Promise<Outcome> => {
     const id = `order-${++orders}`;
     await root.send(task, { id, data: Json.of(options) });
-    const { data } = await told(root, "progress.emitted", (event) => isAnswer(event.data, id));
+    const { data } = await waitForEvent(root, "progress.emitted", (event) => isAnswer(event.data, id));
     return Json.as(data);
   };
   const callsFor = (word: string): readonly ManualCall[] =>

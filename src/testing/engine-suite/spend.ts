@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Agent, ExecutionBudget, RunResult } from "#kernel";
 import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 import { ask, greedyModel, micros, prompt, spender, tokenPrice, total } from "./spender.ts";
 
 /** Returns the result of one tree. */
@@ -177,7 +177,7 @@ export const spendCases: readonly EngineCase[] = [
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const run = await runtime.start(agent, "go", { budget: { maxTokens: 150 } });
-        await told(run, "model.start");
+        await waitForEvent(run, "model.start");
         await run.topUp({ maxTokens: 100, maxCostUsd: micros(100), maxTurns: 2 });
         await run.signal("more");
         assert.equal((await run.result()).status, "completed");

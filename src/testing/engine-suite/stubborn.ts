@@ -27,7 +27,7 @@ async function forEver(act: () => Promise<unknown>): Promise<never> {
 }
 
 /** An agent beside the loop: records when it makes a step, until stopped. */
-const ticking = (ticks: number[], now: () => number, isOver: () => boolean): Agent["run"] => {
+const tickingAgent = (ticks: number[], now: () => number, isOver: () => boolean): Agent["run"] => {
   const tick = async (): Promise<boolean> => {
     await pause();
     ticks.push(now());
@@ -53,7 +53,7 @@ export const stubbornCases: readonly EngineCase[] = Object.entries(loops).map(([
     const stubborn = agentOf("stubborn", loop);
     const other = agentOf(
       "other",
-      ticking(ticks, now, () => isOver),
+      tickingAgent(ticks, now, () => isOver),
     );
     await onRuntime(harness, { agents: [stubborn, other] }, async (runtime) => {
       const run = await runtime.start(stubborn, "go");

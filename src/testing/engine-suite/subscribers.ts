@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { informationAgent } from "#agents";
 import { Json, TopicId, type Agent, type ChildHandle, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { told } from "./history.ts";
+import { waitForEvent } from "./history.ts";
 
 const newsOf = (ctx: RunContext): TopicId => TopicId.of("news", ctx.supervision.treeId);
 
@@ -116,11 +116,11 @@ export const subscriberCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, subscriber] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const { data } = await told(root, "progress.emitted");
+        const { data } = await waitForEvent(root, "progress.emitted");
         const held = runtime.run(Json.as(data));
         await held.pause();
         await root.signal("paused");
-        await told(root, "progress.emitted", (event) => event.data === "all is told");
+        await waitForEvent(root, "progress.emitted", (event) => event.data === "all is told");
         assert.equal(await held.status(), "paused");
         await held.resume();
         const { output } = await root.result();

@@ -3,13 +3,13 @@ import { ChatMessage, ContentBlock, DisabledError, Json, type Agent } from "#ker
 import { manualModel, type ManualModel } from "../manual-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 
 /** A name of its own: engines may remember the switches of other cases. */
 const freshName = (name: string): string => `${name}-${crypto.randomUUID().slice(0, 8)}`;
 
 /** Asks its model twice. */
-function twice(name: string, model: ManualModel): Agent {
+function agentWithTwoCalls(name: string, model: ManualModel): Agent {
   return agentOf(
     name,
     async (ctx) => {
@@ -33,7 +33,7 @@ export const switchCases: readonly EngineCase[] = [
     name: "12.1 a disabled agent starts no tree; its runs are held before their next step and go on when it is enabled",
     async run(harness) {
       const model = manualModel();
-      const writer = twice(freshName("writer"), model);
+      const writer = agentWithTwoCalls(freshName("writer"), model);
       const target = { agent: writer.id };
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
         const run = await runtime.start(writer, "go");
@@ -73,7 +73,7 @@ export const switchCases: readonly EngineCase[] = [
         await runtime.switches.disable({ agent: child.id });
         const run = await runtime.start(parent, "go");
         await eventually("the parent goes on", () => done.includes("parent"));
-        const { runId } = await told(run, "run.paused");
+        const { runId } = await waitForEvent(run, "run.paused");
         assert.deepEqual([runId === run.runId, done], [false, ["parent"]]);
         await runtime.switches.enable({ agent: child.id });
         assert.equal((await run.result()).output, "done");
@@ -84,7 +84,7 @@ export const switchCases: readonly EngineCase[] = [
     name: "12.2 disabling a tenant holds all its trees, and no other tenant's",
     async run(harness) {
       const model = manualModel();
-      const writer = twice("writer", model);
+      const writer = agentWithTwoCalls("writer", model);
       const [acme, other] = [freshName("acme"), freshName("other")];
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
         const run = await runtime.start(writer, "go", { tenant: acme });
@@ -140,7 +140,7 @@ export const switchCases: readonly EngineCase[] = [
     name: "12.4 a run that a person pauses while it is held stays paused when its agent is enabled",
     async run(harness) {
       const model = manualModel();
-      const writer = twice(freshName("writer"), model);
+      const writer = agentWithTwoCalls(freshName("writer"), model);
       await onRuntime(harness, { agents: [writer] }, async (runtime) => {
         const run = await runtime.start(writer, "go");
         await eventually("the first call is made", () => model.calls.length === 1);

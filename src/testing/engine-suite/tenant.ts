@@ -12,7 +12,7 @@ const freshTenant = (): string => `tenant-${crypto.randomUUID()}`;
 const film: ContentBlock = { type: "file", mediaType: "video/x-unknown", source: { base64: "AAAA" } };
 
 /** A fresh tenant with a budget for ever. */
-async function limited(
+async function createLimitedTenant(
   runtime: Runtime,
   limits: { readonly maxTokens?: number; readonly maxCostUsd?: number },
 ): Promise<string> {
@@ -35,7 +35,7 @@ export async function restTrees(harness: SuiteHarness, count: number): Promise<v
   const maxTokens = count * 100;
   const whole = spender(model, [ask(maxTokens - count * 15)], { name: "whole" });
   await onRuntime(harness, { agents: [idle, whole] }, async (runtime) => {
-    const tenant = await limited(runtime, { maxTokens });
+    const tenant = await createLimitedTenant(runtime, { maxTokens });
     const runs: RunHandle[] = [];
     for (let tree = 0; tree < count; tree += 1) {
       const run = await runtime.start(idle, "go", { tenant });
@@ -66,7 +66,7 @@ export const tenantCases: readonly EngineCase[] = [
         { model },
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
-        const tenant = await limited(runtime, { maxTokens: 300 });
+        const tenant = await createLimitedTenant(runtime, { maxTokens: 300 });
         const runs = await Promise.all(
           [tenant, tenant, freshTenant()].map((each) => runtime.start(agent, "go", { tenant: each })),
         );
@@ -90,7 +90,7 @@ export const tenantCases: readonly EngineCase[] = [
       const exact = spender(model, [ask(85)], { name: "exact" });
       const over = spender(model, [ask(86)], { name: "over" });
       await onRuntime(harness, { agents: [small, exact, over] }, async (runtime) => {
-        const tenant = await limited(runtime, { maxCostUsd: micros(100) });
+        const tenant = await createLimitedTenant(runtime, { maxCostUsd: micros(100) });
         const stops: string[] = [];
         for (const agent of [small, over, exact]) {
           stops.push((await (await runtime.start(agent, "go", { tenant })).result()).stopReason);
@@ -124,7 +124,7 @@ export const tenantCases: readonly EngineCase[] = [
       );
       const whole = spender(model, [ask(300)], { name: "whole" });
       await onRuntime(harness, { agents: [busy, whole] }, async (runtime) => {
-        const tenant = await limited(runtime, { maxTokens: 330 });
+        const tenant = await createLimitedTenant(runtime, { maxTokens: 330 });
         const runs = [await runtime.start(busy, "go", { tenant })];
         await eventually("the first works", () => steps > 0);
         const { stopReason } = await (await runtime.start(whole, "go", { tenant })).result();
@@ -140,7 +140,7 @@ export const tenantCases: readonly EngineCase[] = [
       const model = greedyModel();
       const agent = spender(model, [ask(100)]);
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
-        const tenant = await limited(runtime, { maxTokens: 250 });
+        const tenant = await createLimitedTenant(runtime, { maxTokens: 250 });
         await runtime.tenants.setBudget({ tenant, user: "ann" }, { maxTokens: 150, per: "day" });
         const stops: string[] = [];
         for (const user of ["ann", "ann", "bob", "bob"]) {
@@ -168,7 +168,7 @@ export const tenantCases: readonly EngineCase[] = [
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         for (const limits of [{ maxTokens: 1_000_000 }, { maxCostUsd: 1_000 }]) {
-          const tenant = await limited(runtime, limits);
+          const tenant = await createLimitedTenant(runtime, limits);
           const refused = await (await runtime.start(agent, "go", { tenant })).result();
           assert.deepEqual([refused.error?.["reason"], model.bill.length], ["unbounded", 0]);
         }
@@ -184,7 +184,7 @@ export const tenantCases: readonly EngineCase[] = [
       const lost = spender(model, [ask(200)], { name: "lost" });
       const next = spender(model, [ask(285)], { name: "next" });
       await onRuntime(harness, { agents: [lost, next] }, async (runtime) => {
-        const tenant = await limited(runtime, { maxTokens: 300 });
+        const tenant = await createLimitedTenant(runtime, { maxTokens: 300 });
         const run = await runtime.start(lost, "go", { tenant });
         await run.result();
         const [settled] = only(await historyOf(run), "budget.settled");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { TopicId, type Envelope, type Json, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, told } from "./history.ts";
+import { historyOf, only, waitForEvent } from "./history.ts";
 
 const probe = "probe";
 
@@ -55,12 +55,12 @@ export const topicCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
-        await told(root, "progress.emitted", ({ data }) => data === "listening");
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
+        await waitForEvent(root, "progress.emitted", ({ data }) => data === "listening");
         await run.signal("a");
-        await told(root, "progress.emitted", ({ data }) => data === "a is over");
+        await waitForEvent(root, "progress.emitted", ({ data }) => data === "a is over");
         await root.signal("again");
-        await told(root, "progress.emitted", ({ data }) => data === "listening again");
+        await waitForEvent(root, "progress.emitted", ({ data }) => data === "listening again");
         await run.signal("b");
         assert.deepEqual((await root.result()).output, ["a1", "a2", "b1", "b2"]);
         const topic = TopicId.of("news", root.treeId);
@@ -84,8 +84,8 @@ export const topicCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const run = runtime.run((await told(root, "spawn.admitted")).child);
-        await told(root, "progress.emitted", ({ data }) => data === "listening");
+        const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
+        await waitForEvent(root, "progress.emitted", ({ data }) => data === "listening");
         await run.signal("a");
         const all = ["a1", "a2", "a3"];
         assert.deepEqual((await root.result()).output, [all, all]);

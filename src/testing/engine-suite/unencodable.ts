@@ -15,8 +15,8 @@ const values: Readonly<Record<string, () => unknown>> = {
       throw new Error("not now");
     },
   }),
-  "6,000 levels": () => nested(6_000),
-  "20,000 levels": () => nested(20_000),
+  "6,000 levels": () => nestValue(6_000),
+  "20,000 levels": () => nestValue(20_000),
   function: () => () => 1,
 };
 
@@ -35,7 +35,7 @@ const thrown: Readonly<Record<string, () => unknown>> = {
   "an error with a bigint": () => Object.assign(new ForeignError({ message: "x" }), { detail: 10n }),
 };
 
-function nested(levels: number): unknown {
+function nestValue(levels: number): unknown {
   let value: unknown = 1;
   for (let level = 0; level < levels; level++) value = [value];
   return value;
@@ -44,7 +44,10 @@ function nested(levels: number): unknown {
 /** A value from untyped code. */
 const untyped = (value: unknown): Json => Json.of(value);
 
-async function ends(harness: Parameters<EngineCase["run"]>[0], run: Agent["run"]): Promise<ReeveErrorData> {
+async function failureOf(
+  harness: Parameters<EngineCase["run"]>[0],
+  run: Agent["run"],
+): Promise<ReeveErrorData> {
   const lead = agentOf("lead", run);
   return onRuntime(harness, { agents: [lead], maxRestarts: 0 }, async (runtime) => {
     const { status, error } = await (await runtime.start(lead, "go")).result();
@@ -66,7 +69,7 @@ export const unencodableCases: readonly EngineCase[] = [
     {
       name: `1 an output that JSON cannot hold fails the run with that reason: ${name}`,
       async run(harness) {
-        const { code, message } = await ends(harness, async () => untyped(make()));
+        const { code, message } = await failureOf(harness, async () => untyped(make()));
         assert.equal(code, "unencodable");
         assert.match(message, /^the output cannot be encoded as JSON: it/);
       },
@@ -88,7 +91,7 @@ export const unencodableCases: readonly EngineCase[] = [
   {
     name: "1 a state for continueAs that JSON cannot hold fails the run",
     async run(harness) {
-      const { code, message } = await ends(harness, async (ctx) => ctx.continueAs(untyped({ id: 10n })));
+      const { code, message } = await failureOf(harness, async (ctx) => ctx.continueAs(untyped({ id: 10n })));
       assert.equal(code, "unencodable");
       assert.match(message, /^the state for continueAs cannot be encoded as JSON: it\.id is a bigint$/);
     },
@@ -96,7 +99,7 @@ export const unencodableCases: readonly EngineCase[] = [
   ...Object.entries(thrown).map(([name, make]): EngineCase => ({
     name: `1 a run that throws an unreadable value fails: ${name}`,
     async run(harness) {
-      const { code } = await ends(harness, async () => {
+      const { code } = await failureOf(harness, async () => {
         throw make();
       });
       assert.equal(code, "foreign");
@@ -108,7 +111,7 @@ export const unencodableCases: readonly EngineCase[] = [
       const data = { id: 10n };
       const calls = (ctx: RunContext): readonly (() => Promise<unknown>)[] => [
         () => ctx.emit(untyped(data)),
-        () => ctx.emit(untyped(nested(20_000))),
+        () => ctx.emit(untyped(nestValue(20_000))),
       ];
       const lead = agentOf("lead", async (ctx) => {
         const failures: string[] = [];

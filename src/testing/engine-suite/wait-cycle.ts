@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RunId, WaitCycleError, type ChildHandle, type Json, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
-import { reaches, told } from "./history.ts";
+import { reaches, waitForEvent } from "./history.ts";
 
 /** Returns a handle of the parent. */
 function leadOf(ctx: RunContext): ChildHandle {
@@ -62,8 +62,12 @@ export const waitCycleCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [lead, second, third] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
-        const middle = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === second.id);
-        const last = await told(root, "spawn.admitted", ({ childAgent }) => childAgent === third.id);
+        const middle = await waitForEvent(
+          root,
+          "spawn.admitted",
+          ({ childAgent }) => childAgent === second.id,
+        );
+        const last = await waitForEvent(root, "spawn.admitted", ({ childAgent }) => childAgent === third.id);
         await reaches(runtime.run(middle.child), "waiting");
         await runtime.run(last.child).signal("the others wait");
         assert.equal((await root.result()).output, 4);

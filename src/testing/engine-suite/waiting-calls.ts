@@ -11,15 +11,15 @@ import {
 } from "#kernel";
 import type { RunHandle } from "#runtime";
 import { agentOf, eventually, onRuntime, type EngineCase } from "./harness.ts";
-import { historyOf, only, reaches, told } from "./history.ts";
+import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness, type SpawnHarness } from "./spawn-harness.ts";
 import { ask, greedyModel, micros, prompt, tokenPrice } from "./spender.ts";
 
 /** Room for one call of a worker in an office (4,096 tokens and its prompt), and not for two. */
 const oneAtATime = { budget: { maxTokens: 8_000 } } as const;
 
-const waiting = (root: RunHandle, run: RunHandle): Promise<NumberedEvent> =>
-  told(root, "budget.waiting", ({ runId }) => runId === run.runId);
+const waitForBudgetWait = (root: RunHandle, run: RunHandle): Promise<NumberedEvent> =>
+  waitForEvent(root, "budget.waiting", ({ runId }) => runId === run.runId);
 
 /** Spawns a worker whose first call must wait. */
 async function spawnWaiting(
@@ -28,7 +28,7 @@ async function spawnWaiting(
   options?: Parameters<SpawnHarness["spawn"]>[1],
 ): Promise<RunHandle> {
   const run = await spawner.spawn(task, options);
-  await waiting(spawner.root, run);
+  await waitForBudgetWait(spawner.root, run);
   await reaches(run, "waiting");
   return run;
 }
@@ -282,9 +282,9 @@ export const waitingCallCases: readonly EngineCase[] = [
       });
       await onRuntime(harness, { agents: [parent, gone, child] }, async (runtime) => {
         const run = await runtime.start(parent, "go", { budget: { maxCostUsd: micros(200) } });
-        await told(run, "model.start");
+        await waitForEvent(run, "model.start");
         await run.signal("begun");
-        await told(run, "budget.waiting");
+        await waitForEvent(run, "budget.waiting");
         assert.equal((await run.result()).output, "failed");
         const [denied] = only(await historyOf(run), "budget.denied");
         assert.deepEqual([denied?.used, denied?.reserved], [100, 0]);
@@ -306,7 +306,7 @@ export const waitingCallCases: readonly EngineCase[] = [
       );
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const run = await runtime.start(agent, "go");
-        await told(run, "budget.waiting");
+        await waitForEvent(run, "budget.waiting");
         await reaches(run, "waiting");
         assert.equal(model.bill.length, 1);
         await run.topUp({ maxTokens: 100 });

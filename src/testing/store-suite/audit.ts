@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AuditChainError, type AuditEntry, type AuditFilter, type Partition, type Store } from "#kernel";
-import { someTenant, type StoreCase, storeCase } from "./harness.ts";
+import { createTenant, type StoreCase, storeCase } from "./harness.ts";
 
 const link = (index: number, previous: string, fields: Partial<AuditEntry> = {}): AuditEntry => ({
   index,
@@ -49,7 +49,7 @@ export const auditCases: readonly StoreCase[] = [
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
     assert.deepEqual(await store.audit.read(tenant, 1, 1), chain.slice(1, 2));
     assert.deepEqual(await store.audit.head(tenant), { index: 2, hash: "hash-2" });
-    assert.equal(await store.audit.head(someTenant()), null);
+    assert.equal(await store.audit.head(createTenant()), null);
   }),
 
   storeCase("links are listed newest first, by kind, by source and by page", async ({ store, tenant }) => {
@@ -71,7 +71,7 @@ export const auditCases: readonly StoreCase[] = [
     assert.deepEqual(await listed({ sourcePrefix: "books/", before: 3 }, 1), [1]);
     assert.deepEqual(await listed({ sourcePrefix: "books/", kind: "spend" }), [3, 0]);
     assert.deepEqual(await listed({ sourcePrefix: "none/" }), []);
-    assert.deepEqual(await store.audit.list(someTenant(), {}, 9), []);
+    assert.deepEqual(await store.audit.list(createTenant(), {}, 9), []);
   }),
 
   storeCase("the last check of a chain is kept, and an older one changes nothing", async (desk) => {
@@ -84,7 +84,7 @@ export const auditCases: readonly StoreCase[] = [
     const later = { at: 6, body: { ok: false, at: 1, fault: "changed" }, keyId: "k", hash: "later" };
     await store.audit.keepCheck(tenant, later);
     assert.deepEqual(await store.audit.check(tenant), later);
-    assert.equal(await store.audit.check(someTenant()), null);
+    assert.equal(await store.audit.check(createTenant()), null);
   }),
 
   storeCase("links that do not follow the head are refused, and nothing changes", async (desk) => {
@@ -121,19 +121,19 @@ export const auditCases: readonly StoreCase[] = [
 
   storeCase("no two links record the same decision", async ({ store, tenant }) => {
     await store.audit.append(tenant, chain);
-    assert.deepEqual(await store.audit.known(tenant, ["books/2", "books/3", "books/0"]).then(sorted), [
+    assert.deepEqual(await store.audit.known(tenant, ["books/2", "books/3", "books/0"]).then(sortTexts), [
       "books/0",
       "books/2",
     ]);
     assert.deepEqual(await store.audit.known(tenant, []), []);
-    assert.deepEqual(await store.audit.known(someTenant(), ["books/0"]), []);
+    assert.deepEqual(await store.audit.known(createTenant(), ["books/0"]), []);
     const again = link(3, "hash-2", { source: "books/1" });
     await assert.rejects(store.audit.append(tenant, [again]), isRefusal);
     await assert.rejects(store.audit.append(tenant, [link(3, "hash-2"), { ...again, index: 4 }]), isRefusal);
     const twice = [link(3, "hash-2"), link(4, "hash-3", { source: "books/3" })];
     await assert.rejects(store.audit.append(tenant, twice), isRefusal);
     assert.deepEqual(await store.audit.read(tenant, 0, 10), chain);
-    await store.audit.append(someTenant(), chain);
+    await store.audit.append(createTenant(), chain);
   }),
 
   storeCase("more links than a statement takes are added at once", async ({ store, tenant }) => {
@@ -173,4 +173,4 @@ export const auditCases: readonly StoreCase[] = [
   }),
 ];
 
-const sorted = (texts: readonly string[]): readonly string[] => texts.toSorted();
+const sortTexts = (texts: readonly string[]): readonly string[] => texts.toSorted();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { TreeId, type CacheEntry, type CacheStore, type Partition } from "#kernel";
-import { ann, bob, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { ann, bob, createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const roomy = { max: 1_000, maxBytes: 1_000_000 };
 const now = 1_000;
@@ -16,7 +16,7 @@ const entryOf = (key: string, given: Partial<CacheEntry> = {}): CacheEntry => ({
   ...given,
 });
 
-const found = async (
+const findKeys = async (
   cache: CacheStore,
   tenant: Partition,
   { keys, at = now }: { readonly keys: readonly string[]; readonly at?: number },
@@ -35,7 +35,7 @@ export const cacheCases: readonly StoreCase[] = [
     assert.deepEqual(await cache.get(tenant, "a", entry.until - 1), entry);
     assert.equal(await cache.get(tenant, "a", entry.until), undefined);
     assert.equal(await cache.get(tenant, "b", now), undefined);
-    assert.equal(await cache.get(someTenant(), "a", now), undefined);
+    assert.equal(await cache.get(createTenant(), "a", now), undefined);
     const other = await desk.harness.open();
     try {
       assert.deepEqual(await other.cache.get(tenant, "a", now), entry);
@@ -75,11 +75,11 @@ export const cacheCases: readonly StoreCase[] = [
     "above the limit on entries the tenant's oldest entries are removed",
     async ({ store: { cache }, tenant }) => {
       const limits = { ...roomy, max: 3 };
-      const [keys, elsewhere] = [["a", "b", "c", "d", "e"], someTenant()];
+      const [keys, elsewhere] = [["a", "b", "c", "d", "e"], createTenant()];
       await cache.put(elsewhere, entryOf("a", { at: 1 }), limits);
       for (const [n, key] of keys.entries()) await cache.put(tenant, entryOf(key, { at: now + n }), limits);
-      assert.deepEqual(await found(cache, tenant, { keys }), ["c", "d", "e"]);
-      assert.deepEqual(await found(cache, elsewhere, { keys }), ["a"]);
+      assert.deepEqual(await findKeys(cache, tenant, { keys }), ["c", "d", "e"]);
+      assert.deepEqual(await findKeys(cache, elsewhere, { keys }), ["a"]);
     },
   ),
 
@@ -95,7 +95,7 @@ export const cacheCases: readonly StoreCase[] = [
           entryOf(key, { at: now + n, value: key === "huge" ? value.repeat(9) : value }),
           limits,
         );
-      const kept = await found(cache, tenant, { keys });
+      const kept = await findKeys(cache, tenant, { keys });
       // A sealed value has more bytes than the plain one.
       assert.ok(kept.length >= 3 && kept.length <= 4, kept.join());
       assert.deepEqual(kept, ["a", "b", "c", "d"].slice(-kept.length));
@@ -107,7 +107,7 @@ export const cacheCases: readonly StoreCase[] = [
     await cache.put(tenant, entryOf("old", { at: now }), limits);
     await cache.put(tenant, entryOf("expired", { at: now + 1, until: now + 2 }), limits);
     await cache.put(tenant, entryOf("new", { at: now + 3 }), limits);
-    assert.deepEqual(await found(cache, tenant, { keys: ["old", "expired", "new"] }), ["old", "new"]);
+    assert.deepEqual(await findKeys(cache, tenant, { keys: ["old", "expired", "new"] }), ["old", "new"]);
   }),
 
   storeCase("erasing a tree removes its answers that do not last", async ({ store: { cache }, tenant }) => {
@@ -117,7 +117,7 @@ export const cacheCases: readonly StoreCase[] = [
     await cache.put(tenant, entryOf("other", { isPermanent: false, treeId }), roomy);
     await cache.erase(tenant, tree);
     await cache.erase(tenant, tree);
-    assert.deepEqual(await found(cache, tenant, { keys: ["gone", "permanent", "other"] }), [
+    assert.deepEqual(await findKeys(cache, tenant, { keys: ["gone", "permanent", "other"] }), [
       "permanent",
       "other",
     ]);
@@ -125,13 +125,13 @@ export const cacheCases: readonly StoreCase[] = [
 
   storeCase("erasing a user removes the answers of the user's trees", async ({ store, tenant }) => {
     const { cache } = store;
-    const elsewhere = someTenant();
+    const elsewhere = createTenant();
     await cache.put(tenant, entryOf("ann"), roomy);
     await cache.put(tenant, entryOf("bob", { userId: bob, treeId: TreeId.of("of-bob") }), roomy);
     await cache.put(tenant, entryOf("none", { userId: null, treeId: TreeId.of("of-none") }), roomy);
     await cache.put(elsewhere, entryOf("ann"), roomy);
     await store.eraseUser(tenant, ann);
-    assert.deepEqual(await found(cache, tenant, { keys: ["ann", "bob", "none"] }), ["bob", "none"]);
-    assert.deepEqual(await found(cache, elsewhere, { keys: ["ann"] }), ["ann"]);
+    assert.deepEqual(await findKeys(cache, tenant, { keys: ["ann", "bob", "none"] }), ["bob", "none"]);
+    assert.deepEqual(await findKeys(cache, elsewhere, { keys: ["ann"] }), ["ann"]);
   }),
 ];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Json, type NumberedEvent, type Store, TreeId } from "#kernel";
-import { type Desk, eventOf, eventsOf, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { type Desk, eventOf, eventsOf, createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const never = new AbortController().signal;
 
@@ -35,7 +35,7 @@ export const eventCases: readonly StoreCase[] = [
     await store.events.rewrite(tenant, tree, [eventOf(2, "less"), eventOf(4)]);
     const expected = [eventOf(1), eventOf(2, "less"), eventOf(3)];
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 10 }), expected);
-    assert.deepEqual(await store.events.read(someTenant(), tree, { after: 0, limit: 10 }), []);
+    assert.deepEqual(await store.events.read(createTenant(), tree, { after: 0, limit: 10 }), []);
   }),
 
   storeCase("events of an earlier protocol are read with the present names", async ({ store, tenant }) => {
@@ -106,7 +106,7 @@ export const eventCases: readonly StoreCase[] = [
       const controller = new AbortController();
       const waiting = store.events.changed(tenant, tree, { after: 0, signal: controller.signal });
       const refused = assert.rejects(waiting, (error) => error === controller.signal.reason);
-      await store.events.append(someTenant(), tree, [eventOf(1)]);
+      await store.events.append(createTenant(), tree, [eventOf(1)]);
       const still = await Promise.race([
         waiting.then(() => "woken"),
         store.events.read(tenant, tree, { after: 0, limit: 1 }),

@@ -53,7 +53,7 @@ export function storeCase(name: string, body: (desk: Desk) => Promise<void>): St
   const run = async (harness: StoreHarness): Promise<void> => {
     const store = await harness.open();
     try {
-      await body({ store, tenant: someTenant(), harness });
+      await body({ store, tenant: createTenant(), harness });
     } finally {
       await store[Symbol.asyncDispose]();
     }
@@ -61,7 +61,7 @@ export function storeCase(name: string, body: (desk: Desk) => Promise<void>): St
   return { name, run };
 }
 
-export const someTenant = (): Partition => ({ tenantId: TenantId.of(`tenant-${randomUUID()}`) });
+export const createTenant = (): Partition => ({ tenantId: TenantId.of(`tenant-${randomUUID()}`) });
 
 export const tree = TreeId.of("books");
 export const root = RunId.root(tree);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KeyDestroyedError, type WrappedKey } from "#kernel";
-import { someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const key = (...bytes: readonly number[]): WrappedKey => ({
   id: `k${bytes[0]}`,
@@ -15,7 +15,7 @@ export const keyCases: readonly StoreCase[] = [
     assert.deepEqual(await store.keys.put(tenant, tree, key(1)), key(0, 255, 7));
     assert.deepEqual(await store.keys.get(tenant, tree), key(0, 255, 7));
     assert.equal(await store.keys.get(tenant, null), null);
-    assert.equal(await store.keys.get(someTenant(), tree), null);
+    assert.equal(await store.keys.get(createTenant(), tree), null);
   }),
 
   storeCase("the same key may be wrapped again", async ({ store, tenant }) => {

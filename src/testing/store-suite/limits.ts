@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RateRequest } from "#kernel";
-import { someTenant, type StoreCase, storeCase } from "./harness.ts";
+import { createTenant, type StoreCase, storeCase } from "./harness.ts";
 
 const now = 1_000_000;
 const one = { requests: { amount: 1, perMinute: 6 } };
@@ -15,7 +15,7 @@ export const limitCases: readonly StoreCase[] = [
     assert.equal(await take(now + 10_000), 0);
     assert.equal(await take(now + 10_000), 10_000);
     assert.equal(await store.limits.take(tenant, "other", { rate: one, now }), 0);
-    assert.equal(await store.limits.take(someTenant(), "k", { rate: one, now }), 0);
+    assert.equal(await store.limits.take(createTenant(), "k", { rate: one, now }), 0);
   }),
 
   storeCase(

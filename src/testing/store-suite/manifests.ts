@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AttemptId, type ManifestRecord, type ManifestText, RunId, StepId } from "#kernel";
-import { manifestOf, root, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { manifestOf, root, createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const page = { size: 100 };
 const text = (hash: string): ManifestText => ({ hash, text: `text of ${hash}` });
@@ -19,7 +19,7 @@ export const manifestCases: readonly StoreCase[] = [
       assert.deepEqual([items, next], [[manifestOf(1), manifestOf(2), again], null]);
       assert.deepEqual((await manifests.list(tenant, RunId.of(tree, 1), page)).items, []);
       assert.deepEqual(await manifests.get(tenant, StepId.of(root, "model", 9)), []);
-      assert.deepEqual(await manifests.get(someTenant(), again.stepId), []);
+      assert.deepEqual(await manifests.get(createTenant(), again.stepId), []);
     },
   ),
 
@@ -55,7 +55,7 @@ export const manifestCases: readonly StoreCase[] = [
     );
     assert.deepEqual(await manifests.texts(tenant, tree, { ...query, isPermanent: false }), [text("z")]);
     assert.deepEqual(await manifests.texts(tenant, tree, { hashes: [], isPermanent: true }), []);
-    assert.deepEqual(await manifests.texts(someTenant(), tree, query), []);
+    assert.deepEqual(await manifests.texts(createTenant(), tree, query), []);
   }),
 
   storeCase(

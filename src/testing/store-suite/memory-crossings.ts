@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EntryId, MemoryItem, MemoryOwner, type Partition, SessionId, type Store } from "#kernel";
-import { ann, blockEditOf, bob, factOf, someTenant, type StoreCase, storeCase } from "./harness.ts";
+import { ann, blockEditOf, bob, factOf, createTenant, type StoreCase, storeCase } from "./harness.ts";
 
 /** A user of a tenant, with a word that occurs in everything the user writes and nowhere else. */
 interface Person {
@@ -57,7 +57,7 @@ export const memoryCrossingCases: readonly StoreCase[] = [
   storeCase(
     "1,000 interleaved memory operations of two users of two tenants never mix",
     async ({ store }) => {
-      const people = [someTenant(), someTenant()].flatMap((partition) =>
+      const people = [createTenant(), createTenant()].flatMap((partition) =>
         [ann, bob].map((user): Person => ({
           partition,
           owner: MemoryOwner.user(user),

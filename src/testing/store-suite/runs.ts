@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { AgentId, type Page, RunId, type RunRecord, SessionId, TreeId, type TreeSearch } from "#kernel";
-import { bob, type Desk, runOf, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { bob, type Desk, runOf, createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
 
 const run = (name: string, fields: Partial<RunRecord> = {}): RunRecord =>
   runOf({ runId: RunId.root(TreeId.of(name)), ...fields });
 
-const named = (id: string, name: string | null, costMicros: number): RunRecord =>
+const namedRun = (id: string, name: string | null, costMicros: number): RunRecord =>
   run(id, { name, costMicros });
 
 async function names(desk: Desk, filter: Parameters<typeof desk.store.runs.list>[1]): Promise<string[]> {
@@ -116,9 +116,14 @@ export const runCases: readonly StoreCase[] = [
   storeCase("trees are found by the beginning of their id or name, and by their cost", async (desk) => {
     const { store, tenant } = desk;
     const child = runOf({ runId: RunId.of(TreeId.of("ab"), 1), parentRunId: RunId.root(TreeId.of("ab")) });
-    await put(desk, named("ab", "Zebra", 5), named("a", "Report\nof May", 30), named("b", "Report", 30));
-    await put(desk, named("abc", null, 40), named("aB", "report", 1), { ...child, costMicros: 99 });
-    await store.runs.put(someTenant(), named("abd", "Report", 100));
+    await put(
+      desk,
+      namedRun("ab", "Zebra", 5),
+      namedRun("a", "Report\nof May", 30),
+      namedRun("b", "Report", 30),
+    );
+    await put(desk, namedRun("abc", null, 40), namedRun("aB", "report", 1), { ...child, costMicros: 99 });
+    await store.runs.put(createTenant(), namedRun("abd", "Report", 100));
     const found = async (search: TreeSearch): Promise<string[]> => {
       const seen: string[] = [];
       for (let after: string | null = ""; after !== null;) {
@@ -150,7 +155,7 @@ export const runCases: readonly StoreCase[] = [
     const both = { trees: 2, agents: 8, costMicros: 20, inDoubtMicros: 4, reservedMicros: 6 };
     assert.deepEqual(await runs.live(desk.tenant, {}), both);
     const none = { trees: 0, agents: 0, costMicros: 0, inDoubtMicros: 0, reservedMicros: 0 };
-    assert.deepEqual(await runs.live(someTenant(), {}), none);
+    assert.deepEqual(await runs.live(createTenant(), {}), none);
   }),
 
   storeCase("a tree shows its runs in the order of their numbers", async (desk) => {

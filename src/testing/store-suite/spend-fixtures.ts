@@ -48,7 +48,10 @@ export const callOf = (of: TreeId, fields: Partial<SpendCall> = {}): SpendCall =
 export const all: SpendQuery = { from: 0, to: 1_000, by: [], limit: 100 };
 
 /** Returns the settled money of each group, after the values of its dimensions. */
-export const settled = async ({ store, tenant }: Desk, query: Partial<SpendQuery> = {}): Promise<unknown> => {
+export const settledByGroup = async (
+  { store, tenant }: Desk,
+  query: Partial<SpendQuery> = {},
+): Promise<unknown> => {
   const { by = [] } = query;
   const sums = await store.spend.sum(tenant, { ...all, ...query });
   return sums.map((sum) => {

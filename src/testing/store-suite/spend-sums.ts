@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Spend, TreeId, type SpendFigures, type SpendQuery, type SpendSum } from "#kernel";
-import { ann, bob, type Desk, someTenant, type StoreCase, storeCase } from "./harness.ts";
-import { all, fill, row, settled, spendOf, t3 } from "./spend-fixtures.ts";
+import { ann, bob, type Desk, createTenant, type StoreCase, storeCase } from "./harness.ts";
+import { all, fill, row, settledByGroup, spendOf, t3 } from "./spend-fixtures.ts";
 
 /** The groups of a query, each made of the groups by tree, in no order. */
-async function fromTrees({ store, tenant }: Desk, query: SpendQuery): Promise<ReadonlySet<string>> {
+async function sumTrees({ store, tenant }: Desk, query: SpendQuery): Promise<ReadonlySet<string>> {
   const parts = await store.spend.sum(tenant, { ...query, by: [...query.by, "tree"] });
   const groups = Map.groupBy(parts, (part) => JSON.stringify(query.by.map((name) => part[name])));
   const added = [...groups].map(([key, sums]) => `${key} ${figuresText(sums.reduce(Spend.add, Spend.none))}`);
@@ -35,7 +35,7 @@ async function assertSums(desk: Desk, ranges: readonly (readonly [number, number
           const group: SpendSum = sum;
           return `${JSON.stringify(by.map((name) => group[name]))} ${figuresText(sum)}`;
         });
-        assert.deepEqual(new Set(found), await fromTrees(desk, query), JSON.stringify(query));
+        assert.deepEqual(new Set(found), await sumTrees(desk, query), JSON.stringify(query));
         for (const topUsers of [1, 2]) await assertTopUsers(desk, { ...query, topUsers });
       }
 }
@@ -129,28 +129,28 @@ export const spendSumCases: readonly StoreCase[] = [
 
   storeCase("money is summed by day, hour, agent, model, user and tree, the most first", async (desk) => {
     await fill(desk);
-    assert.deepEqual(await settled(desk), [[518]]);
-    assert.deepEqual(await settled(desk, { by: ["day"] }), [
+    assert.deepEqual(await settledByGroup(desk), [[518]]);
+    assert.deepEqual(await settledByGroup(desk, { by: ["day"] }), [
       [2, 511],
       [3, 7],
     ]);
-    assert.deepEqual(await settled(desk, { by: ["hour"] }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["hour"] }), [
       [71, 400],
       [48, 100],
       [49, 11],
       [73, 7],
     ]);
-    assert.deepEqual(await settled(desk, { by: ["agent", "model"] }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["agent", "model"] }), [
       ["lead", "m2", 400],
       ["lead", "m1", 111],
       ["writer", "m2", 7],
       ["lead", "", 0],
     ]);
-    assert.deepEqual(await settled(desk, { by: ["user"] }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["user"] }), [
       ["bob", 411],
       ["ann", 107],
     ]);
-    assert.deepEqual(await settled(desk, { by: ["tree"], limit: 1 }), [["t2", 411]]);
+    assert.deepEqual(await settledByGroup(desk, { by: ["tree"], limit: 1 }), [["t2", 411]]);
     const [sum] = await desk.store.spend.sum(desk.tenant, { ...all, userId: ann });
     assert.deepEqual(sum, {
       calls: 3,
@@ -170,18 +170,18 @@ export const spendSumCases: readonly StoreCase[] = [
     await fill(desk);
     await store.spend.put(tenant, t3, spendOf({ userId: null, rows: [row({ settledMicros: 200 })] }));
     const by = ["user"] as const;
-    assert.deepEqual(await settled(desk, { by, topUsers: 2 }), [
+    assert.deepEqual(await settledByGroup(desk, { by, topUsers: 2 }), [
       ["bob", 411],
       [null, 200],
       [undefined, 107],
     ]);
-    assert.deepEqual(await settled(desk, { by: ["day", "user"], topUsers: 1 }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["day", "user"], topUsers: 1 }), [
       [2, "bob", 411],
       [2, undefined, 300],
       [3, undefined, 7],
     ]);
     // Hours and models are read from the rows of trees.
-    assert.deepEqual(await settled(desk, { by: ["model", "user"], from: 49, topUsers: 1 }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["model", "user"], from: 49, topUsers: 1 }), [
       ["m2", "bob", 400],
       ["m1", "bob", 11],
       ["m2", undefined, 7],
@@ -191,16 +191,16 @@ export const spendSumCases: readonly StoreCase[] = [
     const [, others] = await store.spend.sum(tenant, { ...all, by, topUsers: 1 });
     const behind = whole.slice(1).reduce<SpendFigures>(Spend.add, Spend.none);
     assert.deepEqual(others && figuresText(others), figuresText(behind));
-    assert.deepEqual(await settled(desk, { topUsers: 1 }), [[718]]);
+    assert.deepEqual(await settledByGroup(desk, { topUsers: 1 }), [[718]]);
   }),
 
   storeCase("filters of money leave out trees that do not match", async (desk) => {
     await fill(desk);
-    assert.deepEqual(await settled(desk, { from: 49, to: 73 }), [[411]]);
-    assert.deepEqual(await settled(desk, { agentType: "writer" }), [[7]]);
-    assert.deepEqual(await settled(desk, { model: "m1" }), [[111]]);
-    assert.deepEqual(await settled(desk, { from: 500 }), []);
-    assert.deepEqual(await settled(desk, { userId: null }), []);
-    assert.deepEqual(await desk.store.spend.sum(someTenant(), all), []);
+    assert.deepEqual(await settledByGroup(desk, { from: 49, to: 73 }), [[411]]);
+    assert.deepEqual(await settledByGroup(desk, { agentType: "writer" }), [[7]]);
+    assert.deepEqual(await settledByGroup(desk, { model: "m1" }), [[111]]);
+    assert.deepEqual(await settledByGroup(desk, { from: 500 }), []);
+    assert.deepEqual(await settledByGroup(desk, { userId: null }), []);
+    assert.deepEqual(await desk.store.spend.sum(createTenant(), all), []);
   }),
 ];

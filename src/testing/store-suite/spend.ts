@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ann, bob, someTenant, type StoreCase, storeCase, tree } from "./harness.ts";
-import { all, callOf, fill, row, settled, spendOf, t1, t2, t3 } from "./spend-fixtures.ts";
+import { ann, bob, createTenant, type StoreCase, storeCase, tree } from "./harness.ts";
+import { all, callOf, fill, row, settledByGroup, spendOf, t1, t2, t3 } from "./spend-fixtures.ts";
 
 export const spendCases: readonly StoreCase[] = [
   storeCase("the money of a tree that is put several times is stored once, unchanged", async (desk) => {
@@ -11,7 +11,7 @@ export const spendCases: readonly StoreCase[] = [
     await store.spend.put(tenant, tree, whole);
     await store.spend.put(tenant, tree, whole);
     assert.deepEqual(await store.spend.tree(tenant, tree), whole);
-    assert.deepEqual(await settled(desk), [[Number.MAX_SAFE_INTEGER - 1]]);
+    assert.deepEqual(await settledByGroup(desk), [[Number.MAX_SAFE_INTEGER - 1]]);
   }),
 
   storeCase("figures of more events replace figures of fewer, never the reverse", async (desk) => {
@@ -23,7 +23,7 @@ export const spendCases: readonly StoreCase[] = [
     });
     for (const each of [early, late, early, late]) await store.spend.put(tenant, tree, each);
     assert.deepEqual(await store.spend.tree(tenant, tree), late);
-    assert.deepEqual(await settled(desk), [[10]]);
+    assert.deepEqual(await settledByGroup(desk), [[10]]);
     assert.deepEqual((await store.spend.inDoubt(tenant, {}, { size: 9 })).items, []);
   }),
 
@@ -52,7 +52,7 @@ export const spendCases: readonly StoreCase[] = [
       anns.items.map(({ treeId }) => treeId),
       ["t3", "t1"],
     );
-    assert.deepEqual((await store.spend.inDoubt(someTenant(), {}, { size: 9 })).items, []);
+    assert.deepEqual((await store.spend.inDoubt(createTenant(), {}, { size: 9 })).items, []);
   }),
 
   storeCase("old trees are added up by day once, and the sums stay the same", async (desk) => {
@@ -71,7 +71,7 @@ export const spendCases: readonly StoreCase[] = [
       await second[Symbol.asyncDispose]();
     }
     assert.deepEqual(await store.spend.sum(tenant, { ...all, ...by }), before);
-    const trees = await settled(desk, { by: ["tree"] });
+    const trees = await settledByGroup(desk, { by: ["tree"] });
     assert.deepEqual(trees, [
       [null, 411],
       ["t1", 107],
@@ -92,16 +92,16 @@ export const spendCases: readonly StoreCase[] = [
       const rolled = await store.spend.tree(tenant, tree);
       assert.deepEqual(rolled, { ...early, rolledSeq: 5, rows: [] });
       await store.spend.put(tenant, tree, { ...early, seq: 6 });
-      assert.deepEqual(await settled(desk), [[5]]);
+      assert.deepEqual(await settledByGroup(desk), [[5]]);
       await store.spend.put(tenant, tree, {
         ...early,
         seq: 7,
         rolledSeq: 5,
         rows: [row({ settledMicros: 2 })],
       });
-      assert.deepEqual(await settled(desk), [[7]]);
+      assert.deepEqual(await settledByGroup(desk), [[7]]);
       await store.spend.compact(tenant, 100);
-      assert.deepEqual(await settled(desk, { by: ["tree"] }), [[null, 7]]);
+      assert.deepEqual(await settledByGroup(desk, { by: ["tree"] }), [[null, 7]]);
     },
   ),
 
@@ -113,14 +113,14 @@ export const spendCases: readonly StoreCase[] = [
     await store.eraseUser(tenant, bob);
     await store.eraseUser(tenant, ann);
     await store.eraseUser(tenant, ann);
-    assert.deepEqual(await settled(desk, { by: ["user", "tree"] }), [[null, null, 523]]);
-    assert.deepEqual(await settled(desk, { by: ["day"] }), [
+    assert.deepEqual(await settledByGroup(desk, { by: ["user", "tree"] }), [[null, null, 523]]);
+    assert.deepEqual(await settledByGroup(desk, { by: ["day"] }), [
       [2, 516],
       [3, 7],
     ]);
     assert.deepEqual((await store.spend.inDoubt(tenant, {}, { size: 9 })).items, []);
     // Its last batch, repeated after the erasure.
     await store.spend.put(tenant, t3, spendOf({ seq: 3 }));
-    assert.deepEqual(await settled(desk), [[523]]);
+    assert.deepEqual(await settledByGroup(desk), [[523]]);
   }),
 ];

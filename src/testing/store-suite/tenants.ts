@@ -11,7 +11,7 @@ import {
   questionOf,
   runOf,
   sessionOf,
-  someTenant,
+  createTenant,
   type StoreCase,
   storeCase,
   tree,
@@ -92,7 +92,10 @@ const rounds = 36;
 export const tenantCases: readonly StoreCase[] = [
   storeCase("1,000 interleaved operations of two tenants with the same ids never mix", async (desk) => {
     const { store } = desk;
-    const tenants = [someTenant(), someTenant()].map((partition) => ({ partition, canary: randomUUID() }));
+    const tenants = [createTenant(), createTenant()].map((partition) => ({
+      partition,
+      canary: randomUUID(),
+    }));
     for (const { partition } of tenants) await store.sessions.open(partition, sessionOf());
     let operations = 0;
     const live = async (tenant: Tenant, other: Tenant): Promise<void> => {

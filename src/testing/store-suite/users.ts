@@ -25,7 +25,7 @@ import {
   questionOf,
   runOf,
   sessionOf,
-  someTenant,
+  createTenant,
   type StoreCase,
   storeCase,
 } from "./harness.ts";
@@ -34,7 +34,7 @@ const wrapped = { id: "k1", wrapped: Uint8Array.of(1, 2, 3) };
 const treeOf = (user: UserId | null): TreeId => TreeId.of(`tree-of-${user ?? "no-user"}`);
 
 /** Something of every kind, each with the user's name in it. */
-async function live(store: Store, tenant: Partition, user: UserId | null): Promise<void> {
+async function writeEverything(store: Store, tenant: Partition, user: UserId | null): Promise<void> {
   const treeId = treeOf(user);
   const sessionId = SessionId.of(`talk-of-${user ?? "no-user"}`);
   const talk = { id: sessionId, userId: user };
@@ -63,7 +63,7 @@ async function live(store: Store, tenant: Partition, user: UserId | null): Promi
   await store.keys.put(tenant, treeId, wrapped);
 }
 
-async function exported(store: Store, tenant: Partition, user: UserId | null): Promise<UserRecord[]> {
+async function readExport(store: Store, tenant: Partition, user: UserId | null): Promise<UserRecord[]> {
   const records: UserRecord[] = [];
   for await (const record of exportUser(store, tenant, user)) records.push(record);
   return records;
@@ -72,7 +72,7 @@ async function exported(store: Store, tenant: Partition, user: UserId | null): P
 const kinds = (records: readonly UserRecord[]): string[] => records.map(({ kind }) => kind).toSorted();
 
 /** A store that seals keeps no vectors. */
-const whole = ({ vectors }: Store): readonly string[] => [
+const expectedKinds = ({ vectors }: Store): readonly string[] => [
   ..."approval block block entry entry event event fact index index index index".split(" "),
   ..."manifest run run session".split(" "),
   ...(vectors ? ["vector", "vector"] : []),
@@ -84,10 +84,10 @@ export const userCases: readonly StoreCase[] = [
   storeCase("an export of a user has all data of that user and none of another", async (desk) => {
     const { store, tenant } = desk;
     const users = [ann, bob, null];
-    for (const user of users) await live(store, tenant, user);
+    for (const user of users) await writeEverything(store, tenant, user);
     for (const user of users) {
-      const records = await exported(store, tenant, user);
-      assert.deepEqual(kinds(records), whole(store));
+      const records = await exportUser(store, tenant, user);
+      assert.deepEqual(kinds(records), expectedKinds(store));
       const others = users.filter((other) => other !== user).map((other) => `-of-${other ?? "no-user"}`);
       for (const other of others) assert.ok(!JSON.stringify(records).includes(other), `found ${other}`);
     }
@@ -95,12 +95,12 @@ export const userCases: readonly StoreCase[] = [
 
   storeCase("erasing a user leaves nothing of theirs and everything of the others", async (desk) => {
     const { store, tenant } = desk;
-    const elsewhere = someTenant();
-    for (const user of [ann, bob, null]) await live(store, tenant, user);
-    await live(store, elsewhere, ann);
+    const elsewhere = createTenant();
+    for (const user of [ann, bob, null]) await writeEverything(store, tenant, user);
+    await writeEverything(store, elsewhere, ann);
     await store.eraseUser(tenant, ann);
     await store.eraseUser(tenant, ann);
-    assert.deepEqual(await exported(store, tenant, ann), []);
+    assert.deepEqual(await readExport(store, tenant, ann), []);
     assert.deepEqual(await store.events.read(tenant, treeOf(ann), { after: 0, limit: 9 }), []);
     assert.deepEqual(await store.manifests.get(tenant, StepId.of(RunId.of(treeOf(ann), 1), "model", 1)), []);
     const texts = { hashes: ["h"], isPermanent: true };
@@ -111,17 +111,17 @@ export const userCases: readonly StoreCase[] = [
     assert.equal((await store.approvals.list(tenant, {}, { size: 9 })).items.length, 2);
     await assert.rejects(store.keys.get(tenant, treeOf(ann)), { code: "key-destroyed" });
     for (const user of [bob, null]) {
-      assert.deepEqual(kinds(await exported(store, tenant, user)), whole(store));
+      assert.deepEqual(kinds(await readExport(store, tenant, user)), expectedKinds(store));
       assert.deepEqual(await store.keys.get(tenant, treeOf(user)), wrapped);
     }
-    assert.deepEqual(kinds(await exported(store, elsewhere, ann)), whole(store));
+    assert.deepEqual(kinds(await readExport(store, elsewhere, ann)), expectedKinds(store));
   }),
 
   storeCase("a conversation longer than a page is exported whole, in order", async ({ store, tenant }) => {
     const entries = Array.from({ length: 450 }, (_, n) => entryOf(`e${n}`, n === 0 ? null : `e${n - 1}`));
     await store.sessions.open(tenant, sessionOf());
     await store.sessions.append(tenant, key, entries);
-    const records = await exported(store, tenant, ann);
+    const records = await readExport(store, tenant, ann);
     assert.deepEqual(
       records.flatMap((record) => (record.kind === "entry" ? [record.entry] : [])),
       entries,

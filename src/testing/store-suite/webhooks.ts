@@ -9,7 +9,7 @@ import {
   type Store,
   type WebhookRecord,
 } from "#kernel";
-import { ann, bob, runOf, someTenant, storeCase, type StoreCase } from "./harness.ts";
+import { ann, bob, runOf, createTenant, storeCase, type StoreCase } from "./harness.ts";
 
 const webhookOf = (id: string, fields: Partial<WebhookRecord> = {}): WebhookRecord => ({
   id,
@@ -60,7 +60,7 @@ export const webhookCases: readonly StoreCase[] = [
     const changed = webhookOf("b", { allRuns: true, target: { url: "https://other.example" } });
     assert.deepEqual(await elsewhere.webhooks.list(tenant), [webhookOf("a"), changed]);
     assert.deepEqual(await elsewhere.webhooks.get(tenant, "b"), changed);
-    const other = someTenant();
+    const other = createTenant();
     assert.deepEqual(await elsewhere.webhooks.list(other), []);
     assert.equal(await elsewhere.webhooks.get(other, "b"), null);
     assert.equal(await elsewhere.webhooks.remove(other, "b"), false);
@@ -113,7 +113,7 @@ export const webhookCases: readonly StoreCase[] = [
       );
       assert.deepEqual(await store.webhooks.count(tenant, "hook"), { pending: 1, dead: 1 });
       const request = { webhookId: "hook", at: 6_000 };
-      assert.equal(await store.webhooks.redeliver(someTenant(), request), 0);
+      assert.equal(await store.webhooks.redeliver(createTenant(), request), 0);
       assert.equal(await store.webhooks.redeliver(tenant, { ...request, id: "t1.2" }), 0);
       assert.equal(await store.webhooks.redeliver(tenant, request), 1);
       const [redelivered] = await claimOwn(store, tenant, { now: 6_000 });
@@ -161,7 +161,7 @@ export const webhookCases: readonly StoreCase[] = [
       assert.deepEqual(idsOf([...first.items, ...second.items]), ["t0.1", "t1.1", "t2.1", "t3.1", "t4.1"]);
       assert.equal(second.next, null);
       assert.deepEqual(
-        (await store.webhooks.deliveries(someTenant(), { webhookId: "slow" }, { size: 3 })).items,
+        (await store.webhooks.deliveries(createTenant(), { webhookId: "slow" }, { size: 3 })).items,
         [],
       );
     },

@@ -7,7 +7,11 @@ const url = "http://10.0.0.7:9082/deltas/x";
 const worker = (expiresAt: number): WorkerRecord => ({ id: randomUUID(), url, expiresAt, lagMs: 0 });
 
 /** Returns only these workers: the database may hold others from earlier runs. */
-async function listed({ workers }: Store, at: number, ...own: readonly WorkerRecord[]): Promise<unknown> {
+async function listWorkers(
+  { workers }: Store,
+  at: number,
+  ...own: readonly WorkerRecord[]
+): Promise<unknown> {
   const ids = new Set(own.map(({ id }) => id));
   return (await workers.list(at)).filter(({ id }) => ids.has(id));
 }
@@ -19,14 +23,14 @@ export const workerCases: readonly StoreCase[] = [
     assert.ok(one && other);
     await store.workers.announce(other, 1_000);
     await store.workers.announce(one, 1_000);
-    assert.deepEqual(await listed(store, 1_999, one, other), [one, other]);
+    assert.deepEqual(await listWorkers(store, 1_999, one, other), [one, other]);
     const lasting = [one, other].filter(({ expiresAt }) => expiresAt > 2_000);
-    assert.deepEqual(await listed(store, 2_000, one, other), lasting);
+    assert.deepEqual(await listWorkers(store, 2_000, one, other), lasting);
     const elsewhere = await harness.open();
-    assert.deepEqual(await listed(elsewhere, 1_999, one, other), [one, other]);
+    assert.deepEqual(await listWorkers(elsewhere, 1_999, one, other), [one, other]);
     await elsewhere.workers.withdraw(one.id);
     await elsewhere.workers.withdraw(one.id);
-    assert.deepEqual(await listed(store, 1_999, one, other), [other]);
+    assert.deepEqual(await listWorkers(store, 1_999, one, other), [other]);
     await elsewhere[Symbol.asyncDispose]();
   }),
 
@@ -37,7 +41,7 @@ export const workerCases: readonly StoreCase[] = [
       const moved = { ...first, url: "http://10.0.0.8:9082/deltas/y", expiresAt: 4_000, lagMs: 12_000 };
       await store.workers.announce(first, 1_000);
       await store.workers.announce(moved, 2_500);
-      assert.deepEqual(await listed(store, 3_000, first), [moved]);
+      assert.deepEqual(await listWorkers(store, 3_000, first), [moved]);
     },
   ),
 
@@ -45,6 +49,6 @@ export const workerCases: readonly StoreCase[] = [
     const [gone, here] = [worker(2_000), worker(5_000)];
     await store.workers.announce(gone, 1_000);
     await store.workers.announce(here, 2_000);
-    assert.deepEqual(await listed(store, 1_500, gone, here), [here]);
+    assert.deepEqual(await listWorkers(store, 1_500, gone, here), [here]);
   }),
 ];

@@ -39,7 +39,7 @@ const layer = (name: string, log: string[]): ChatMiddleware => ({
   },
 });
 
-function watching(type: EventType, log: string[], name: string): HookManager {
+function loggingHooks(type: EventType, log: string[], name: string): HookManager {
   const hooks = new HookManager();
   hooks.on(type, () => void log.push(`hook ${name}`));
   return hooks;
@@ -51,7 +51,7 @@ test("an agent's parts follow the parts of its extensions, in the order given", 
     extension({
       name,
       tools: [toolFor(`look_${name}`, name)],
-      hooks: watching("turn.end", log, name),
+      hooks: loggingHooks("turn.end", log, name),
       middleware: { chat: [layer(name, log)] },
       guardrails: [notes(name, log)],
       ephemeral: [{ name, getState: () => `state of ${name}`, trust: "trusted" }],
@@ -61,7 +61,7 @@ test("an agent's parts follow the parts of its extensions, in the order given", 
     name: "worker",
     model,
     tools: [toolFor("look", "own")],
-    hooks: watching("turn.end", log, "own"),
+    hooks: loggingHooks("turn.end", log, "own"),
     middleware: { chat: [layer("own", log)] },
     guardrails: [notes("own", log)],
     ephemeral: [{ name: "own", getState: () => "own state", trust: "trusted" }],
@@ -132,7 +132,7 @@ test("a hook that fails in one extension does not keep the others from their eve
     model: scriptedModel([say("done")]),
     extensions: [
       extension({ name: "broken", hooks: broken }),
-      extension({ name: "whole", hooks: watching("turn.end", log, "whole") }),
+      extension({ name: "whole", hooks: loggingHooks("turn.end", log, "whole") }),
     ],
   });
   await using t = testRuntime({ agents: [worker] });

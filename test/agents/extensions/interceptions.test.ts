@@ -14,7 +14,7 @@ import { type ExtensionContext, type Interceptions } from "#kernel";
 import { call, manualClock, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { passing } from "../passing-time.ts";
+import { passTimeUntil } from "../passing-time.ts";
 
 const act = tool({
   name: "act",
@@ -24,12 +24,12 @@ const act = tool({
   execute: () => "acted",
 });
 
-const extended = (on: Interceptions, name = "tested") => extension({ name, on });
+const extensionWith = (on: Interceptions, name = "tested") => extension({ name, on });
 
 /** Runs one turn that calls a tool. Returns the events and the prompts. */
 async function turnOf(on: Interceptions, rest: Partial<AgentOptions> = {}) {
   const model = scriptedModel([call("act", {}), say("done")]);
-  const writer = agent({ name: "writer", model, tools: [act], extensions: [extended(on)], ...rest });
+  const writer = agent({ name: "writer", model, tools: [act], extensions: [extensionWith(on)], ...rest });
   await using kit = testRuntime({ agents: [writer] });
   const run = await kit.start(writer, "go");
   const result = await run.result();
@@ -43,7 +43,7 @@ test("a handler that takes longer than 30 s is skipped, and its signal is aborte
   const clock = manualClock();
   let signal: AbortSignal | undefined;
   const never = new Promise<never>(() => undefined);
-  const slow = extended({
+  const slow = extensionWith({
     toolCall: (_, context) => ((signal = context.signal), never),
     context: () => never,
   });
@@ -52,13 +52,13 @@ test("a handler that takes longer than 30 s is skipped, and its signal is aborte
   await using kit = testRuntime({ agents: [writer], clock, replay: false });
   const began = clock.now();
   const run = await kit.start(writer, "go");
-  const { output } = await passing(clock, run.result());
+  const { output } = await passTimeUntil(clock, run.result());
   expect(output).toBe("done");
   const elapsedS = (clock.now() - began) / 1_000;
   expect([elapsedS >= 90, elapsedS < 100]).toEqual([true, true]);
   expect(signal?.aborted).toBe(true);
   const late = "it took longer than 30 s";
-  expect(errorsIn(await passing(clock, kit.events(run)))).toEqual([late, late, late]);
+  expect(errorsIn(await passTimeUntil(clock, kit.events(run)))).toEqual([late, late, late]);
 });
 
 test("guardrails after a handler that fails still block", async () => {
@@ -75,8 +75,8 @@ test("guardrails after a handler that fails still block", async () => {
 
 test("patches of a result accumulate, and a patch that terminates ends the turn without another call", async () => {
   const patches = [
-    extended({ toolResult: () => ({ content: [ContentBlock.text("patched")] }) }, "one"),
-    extended(
+    extensionWith({ toolResult: () => ({ content: [ContentBlock.text("patched")] }) }, "one"),
+    extensionWith(
       {
         toolResult: ({ result }) => ({
           content: [...result.content, ContentBlock.text("twice")],
@@ -115,7 +115,7 @@ test("the system prompt that an extension has replaced is kept for the turn, and
     model,
     tools: [act],
     instructions: "Act.",
-    extensions: [extended(on)],
+    extensions: [extensionWith(on)],
   });
   await using runtime = createRuntime({ agents: [writer] });
   const talk = await runtime.sessions.create(writer);
@@ -153,7 +153,7 @@ test("a handler can read the run's model, session, usage and prompt, and cannot 
     model,
     tools: [act],
     instructions: "Act.",
-    extensions: [extended({ toolResult })],
+    extensions: [extensionWith({ toolResult })],
   });
   await using runtime = createRuntime({ agents: [writer], workingDirectory: "/srv/work" });
   await (await runtime.sessions.create(writer, { id: "talk" })).invoke("go");
@@ -174,7 +174,7 @@ test("a handler of an event may navigate the session after the turn", async () =
     },
   };
   const model = scriptedModel([say("done")]);
-  const writer = agent({ name: "writer", model, extensions: [extended(on)] });
+  const writer = agent({ name: "writer", model, extensions: [extensionWith(on)] });
   await using runtime = createRuntime({ agents: [writer] });
   const talk = await runtime.sessions.create(writer, { id: "talk", user: "ada" });
   await talk.invoke("go");
@@ -197,7 +197,7 @@ test("a handler may cancel its run", async () => {
 test("an extension cancels a compaction, and nothing changes", async () => {
   const on: Interceptions = { sessionBeforeCompact: () => ({ cancel: true }) };
   const model = scriptedModel([say("one"), say("two"), say("SUMMARY")]);
-  const writer = agent({ name: "writer", model, extensions: [extended(on)] });
+  const writer = agent({ name: "writer", model, extensions: [extensionWith(on)] });
   await using runtime = createRuntime({ agents: [writer] });
   const talk = await runtime.sessions.create(writer);
   await talk.invoke("first");

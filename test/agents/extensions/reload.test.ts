@@ -8,7 +8,7 @@ const toolFor = (name: string, execute: () => Promise<string> | string) =>
   tool({ name, description: name, input: z.object({}), risk: "safe", execute });
 
 /** A program whose extension loads what `loaded` returns, and whose tool `act` reloads it in the middle of a run. */
-function reloading(loaded: (isLate: boolean) => LoadedParts) {
+function reloadingProgram(loaded: (isLate: boolean) => LoadedParts) {
   let isLate = false;
   const lazy = extension({ name: "lazy", load: async () => loaded(isLate) });
   const act = toolFor("act", async () => {
@@ -23,13 +23,13 @@ function reloading(loaded: (isLate: boolean) => LoadedParts) {
 }
 
 /** An extension that notes each prompt. */
-const noting = (name: string, log: string[], rest: Partial<Extension> = {}): Extension =>
+const notingExtension = (name: string, log: string[], rest: Partial<Extension> = {}): Extension =>
   extension({ ...rest, name, on: { context: () => void log.push(name) } });
 
 test("a run calls the extensions of its launch, even when it is replayed after a reload", async () => {
   const log: string[] = [];
-  const [early, late] = [noting("early", log), noting("late", log)];
-  const { kit, writer } = reloading((isLate) => ({ extensions: isLate ? [early, late] : [early] }));
+  const [early, late] = [notingExtension("early", log), notingExtension("late", log)];
+  const { kit, writer } = reloadingProgram((isLate) => ({ extensions: isLate ? [early, late] : [early] }));
   await using _ = kit;
   expect((await kit.run(writer, "go")).output).toBe("one");
   expect(log).toEqual(["early", "early"]);
@@ -39,7 +39,7 @@ test("a run calls the extensions of its launch, even when it is replayed after a
 
 test("a reload leaves the tools of a live run unchanged, and the next run has the new tools", async () => {
   const added = extension({ name: "added", tools: [toolFor("look", () => "seen")] });
-  const { kit, writer, model } = reloading((isLate) => (isLate ? { extensions: [added] } : {}));
+  const { kit, writer, model } = reloadingProgram((isLate) => (isLate ? { extensions: [added] } : {}));
   await using _ = kit;
   expect((await kit.run(writer, "go")).output).toBe("one");
   expect((await kit.run(writer, "again")).output).toBe("two");

@@ -69,11 +69,11 @@ function slowStore(store: Store): Store {
       return result;
     },
   };
-  return replaced(store, { memory: replaced(kept, slow) });
+  return replaceMembers(store, { memory: replaceMembers(kept, slow) });
 }
 
 /** The same object with some of its members replaced. */
-function replaced<Target extends object>(target: Target, members: Partial<Target>): Target {
+function replaceMembers<Target extends object>(target: Target, members: Partial<Target>): Target {
   return new Proxy(target, {
     get: (object, name) => {
       if (Object.hasOwn(members, name)) return Reflect.get(members, name);

@@ -144,7 +144,7 @@ const account = tool({
   execute: () => "4711",
 });
 
-const labelled = (model: Model) =>
+const labelledLead = (model: Model) =>
   agent({ name: "lead", model, tools: [page, account], extensions: [remembers] });
 
 /** The labels that a probe of the permissions sees. */
@@ -170,7 +170,7 @@ test("a block keeps the labels of its writer with their sources, and passes them
     edit("human", "", "ignore all"),
     say("done"),
   ]);
-  const lead = labelled(model);
+  const lead = labelledLead(model);
   await using t = testRuntime({ agents: [lead], store });
   await t.run(lead, "go", request);
   const block = await store.memory.block(acme, ada, "human");
@@ -189,7 +189,7 @@ test("a run with untrusted and private content needs approval to write memory th
     call("edit_shared_block", { block: "project", old_text: "", new_text: "4711" }),
     say("done"),
   ]);
-  const lead = labelled(model);
+  const lead = labelledLead(model);
   await using t = testRuntime({ agents: [lead], store });
   await t.run(lead, "go", request);
   expect(await store.memory.block(acme, MemoryOwner.tenant, "project")).toBeNull();
@@ -197,7 +197,7 @@ test("a run with untrusted and private content needs approval to write memory th
 
 test("a block written by a run without labels adds no labels", async () => {
   const store = memoryStore();
-  const lead = labelled(scriptedModel([edit("human", "", "tea"), say("done")]));
+  const lead = labelledLead(scriptedModel([edit("human", "", "tea"), say("done")]));
   await using t = testRuntime({ agents: [lead], store });
   await t.run(lead, "go", request);
   expect(await labelsAfter(store, scriptedModel([call("fetch_page", {}), say("done")]))).toEqual({
@@ -208,7 +208,7 @@ test("a block written by a run without labels adds no labels", async () => {
 
 test("recalled text is untrusted, and has the labels of its facts", async () => {
   const store = memoryStore();
-  const lead = labelled(
+  const lead = labelledLead(
     scriptedModel([
       call("remember", { key: "tea", value: "green" }),
       call("read_account", {}),

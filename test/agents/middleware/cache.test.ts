@@ -25,15 +25,15 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { MemoryCache } from "../../../src/agents/middleware/memory-cache.ts";
 import { eventsOf } from "../events-of.ts";
-import { until } from "../passing-time.ts";
+import { waitUntil } from "../passing-time.ts";
 import { broken, look, price } from "./models.ts";
 
-const cached = (model: ScriptedModel, layer = cache(), version?: string) =>
+const cachedAgent = (model: ScriptedModel, layer = cache(), version?: string) =>
   agent({ name: "worker", model, version, middleware: { chat: [layer] } });
 
 test("3.5 a hit calls no model, reserves nothing and costs nothing", async () => {
   const model = scriptedModel([say("done")], { price });
-  const worker = cached(model);
+  const worker = cachedAgent(model);
   await using t = testRuntime({ agents: [worker] });
   expect(await t.run(worker, "go")).toMatchObject({ output: "done", costMicros: 15 });
   const run = await t.start(worker, "go");
@@ -54,7 +54,7 @@ test("another tenant, agent version or cache version finds nothing", async () =>
     version?: string,
   ): Promise<number> => {
     const before = model.requests.length;
-    const worker = cached(model, layerOf, version);
+    const worker = cachedAgent(model, layerOf, version);
     await using t = testRuntime({ agents: [worker], store });
     await t.run(worker, "go", { tenant });
     return model.requests.length - before;
@@ -100,7 +100,7 @@ test.each([
 test("a cached answer is not used after it expires", async () => {
   const clock = manualClock();
   const model = scriptedModel([say("done")], { price });
-  const worker = cached(model, cache({ ttlS: 10 }));
+  const worker = cachedAgent(model, cache({ ttlS: 10 }));
   await using t = testRuntime({ agents: [worker], clock });
   for (const wait of [0, 9_999, 1]) {
     await clock.advance(wait);
@@ -121,7 +121,7 @@ test("failures, refusals and truncated answers are never cached", async () => {
 
 test("an answer shortened by a budget is never cached", async () => {
   const model = scriptedModel([say("short")], { price, maxOutputTokens: 4_000 });
-  const worker = cached(model);
+  const worker = cachedAgent(model);
   await using t = testRuntime({ agents: [worker] });
   for (let n = 0; n < 2; n++) await t.run(worker, "go", { budget: { maxTokens: 2_000 } });
   expect(model.requests).toHaveLength(2);
@@ -136,10 +136,10 @@ test("two equal concurrent calls share one call; if it fails, the other makes it
     await t.start(worker, "go"),
     await t.start(worker, "go"),
   ];
-  await until(() => model.calls.length === 1);
+  await waitUntil(() => model.calls.length === 1);
   await one.cancel("user");
   expect(await one.result()).toMatchObject({ status: "cancelled" });
-  await until(() => model.calls.length === 2);
+  await waitUntil(() => model.calls.length === 2);
   model.calls[1]?.answer("done");
   const results = await Promise.all([other.result(), third.result()]);
   expect(results.map(({ output }) => output)).toEqual(["done", "done"]);
@@ -152,7 +152,7 @@ test("a caller that waits for another caller's equal call can be cancelled", asy
   const worker = agent({ name: "worker", model, middleware: { chat: [cache()] } });
   await using t = testRuntime({ agents: [worker] });
   const one = await t.start(worker, "go");
-  await until(() => model.calls.length === 1);
+  await waitUntil(() => model.calls.length === 1);
   const other = await t.start(worker, "go");
   await other.cancel("user");
   expect(await other.result()).toMatchObject({ status: "cancelled" });

@@ -29,7 +29,7 @@ export function look(
 }
 
 /** A model whose answers depend on the prompt. */
-export function answering(
+export function modelAnswering(
   ...answers: readonly ((request: ModelRequest) => ScriptedAnswer)[]
 ): Model & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];

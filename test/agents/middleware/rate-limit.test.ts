@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDouble } from "../../testing/real-providers.ts";
 import { eventsOf } from "../events-of.ts";
-import { passing } from "../passing-time.ts";
+import { passTimeUntil } from "../passing-time.ts";
 import { broken, price } from "./models.ts";
 
 const start = Date.UTC(2026, 0, 1);
@@ -30,7 +30,7 @@ async function timesOf(runs: number, options: RateLimitOptions): Promise<readonl
   const worker = agent({ name: "worker", model, middleware: { chat: [rateLimit(options)] } });
   await using t = testRuntime({ agents: [worker], clock });
   const all = Promise.all(Array.from({ length: runs }, () => t.run(worker, "go")));
-  for (const { status } of await passing(clock, all)) expect(status).toBe("completed");
+  for (const { status } of await passTimeUntil(clock, all)) expect(status).toBe("completed");
   return times;
 }
 
@@ -87,7 +87,7 @@ test("one 429 makes every process wait, without a 429 of their own", async () =>
       middleware: { chat: [rateLimit({ key: "account", store: theirs })] },
     });
     await using second = testRuntime({ agents: [other], clock });
-    expect(await passing(clock, second.run(other, "go"))).toMatchObject({
+    expect(await passTimeUntil(clock, second.run(other, "go"))).toMatchObject({
       status: "completed",
       output: "done",
     });

@@ -1,10 +1,10 @@
 import { agent, ChatMessage, redact, secret, type ModelRequest } from "reeve";
 import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
-import { answering, look, price } from "./models.ts";
+import { modelAnswering, look, price } from "./models.ts";
 
 /** Returns a text as the model sees it. */
-async function shown(text: string): Promise<string> {
+async function redactText(text: string): Promise<string> {
   const model = scriptedModel([say("done")]);
   const worker = agent({ name: "worker", model, middleware: { chat: [redact()] } });
   await using t = testRuntime({ agents: [worker], replay: false });
@@ -31,7 +31,7 @@ test.each([
   ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[key]"],
   ["task-force, risk-averse, skating", null],
 ])("hides sensitive text and nothing else: %s", async (text, expected) => {
-  expect(await shown(text)).toBe(expected ?? text);
+  expect(await redactText(text)).toBe(expected ?? text);
 });
 
 test("answers and tool results are also redacted", async () => {
@@ -55,7 +55,7 @@ test("arguments are restored for tools that ask for it, and the model never sees
     const [, bob] = placeholders(lastText(request));
     return call("look", { question: `mail of ${bob}, not [email-00000000]` });
   };
-  const model = answering(ask, (request) => say(`Told ${placeholders(lastText(request))[1]}.`));
+  const model = modelAnswering(ask, (request) => say(`Told ${placeholders(lastText(request))[1]}.`));
   const middleware = { chat: [redact({ restore: "arguments" })] };
   const worker = agent({ name: "worker", model, tools: [look(seen)], middleware });
   await using t = testRuntime({ agents: [worker] });
@@ -70,7 +70,7 @@ test("arguments are restored for tools that ask for it, and the model never sees
 
 test("only the named tools get the real values", async () => {
   const seen: string[] = [];
-  const model = answering(
+  const model = modelAnswering(
     (request) => call("look", { question: placeholders(lastText(request))[0] ?? "" }),
     () => say("done"),
   );
@@ -85,11 +85,11 @@ test("parent and child use the same placeholder for a value and both restore it:
   const seen: string[] = [];
   const first = (request: ModelRequest): string => placeholders(lastText(request))[0] ?? "none";
   const middleware = { chat: [redact({ restore: "answers" })] };
-  const childModel = answering(
+  const childModel = modelAnswering(
     (request) => call("look", { question: first(request) }),
     (request) => say(`I wrote to ${first(request)}`),
   );
-  const model = answering(
+  const model = modelAnswering(
     (request) => call("ask_writer", { task: `write to ${first(request)}` }),
     (request) => say(`Done: ${first(request)}`),
   );

@@ -22,22 +22,22 @@ import {
 } from "reeve/testing";
 import { expect, test } from "vitest";
 import { eventsOf } from "../events-of.ts";
-import { passing, until } from "../passing-time.ts";
+import { passTimeUntil, waitUntil } from "../passing-time.ts";
 import { broken, look, price } from "./models.ts";
 
-const always = (kind: Parameters<typeof broken>[0], id = "scripted"): ScriptedModel =>
+const modelFailingWith = (kind: Parameters<typeof broken>[0], id = "scripted"): ScriptedModel =>
   scriptedModel([broken(kind)], { id, price });
 
 async function runOf(model: ScriptedModel, chat: readonly ChatMiddleware[]): Promise<RunResult> {
   const clock = manualClock();
   const worker = agent({ name: "worker", model, middleware: { chat } });
   await using t = testRuntime({ agents: [worker], clock });
-  return await passing(clock, t.run(worker, "go"));
+  return await passTimeUntil(clock, t.run(worker, "go"));
 }
 
 test("8.3 retry() replaces the built-in retry and never adds to it", async () => {
   for (const maxRetries of [0, 1, 5]) {
-    const model = always("overloaded");
+    const model = modelFailingWith("overloaded");
     expect(await runOf(model, [retry({ maxRetries })])).toMatchObject({
       status: "failed",
       error: { kind: "overloaded" },
@@ -52,7 +52,7 @@ test("8.3 retries of retry() are in the stream and on schedule, and long delays 
   const worker = agent({ name: "worker", model, middleware: { chat: [retry({ baseMs: 1_000 })] } });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
-  expect(await passing(clock, run.result())).toMatchObject({
+  expect(await passTimeUntil(clock, run.result())).toMatchObject({
     status: "completed",
     output: "done",
     costMicros: 15,
@@ -89,13 +89,13 @@ test("7.1 termination, cancellation and budget errors are never retried, even if
 });
 
 test("5.7 two nested retries share one count", async () => {
-  const model = always("overloaded");
+  const model = modelFailingWith("overloaded");
   await runOf(model, [retry({ maxRetries: 3 }), retry({ maxRetries: 2 })]);
   expect(model.requests).toHaveLength(4);
 });
 
 test("5.7 a judge inside a retried layer does not multiply the retries", async () => {
-  const judge = always("overloaded", "judge");
+  const judge = modelFailingWith("overloaded", "judge");
   const judged: ChatMiddleware = {
     process: async ({ scope }) => void (await scope.llm([ChatMessage.user("well?")], { model: judge })),
   };
@@ -104,7 +104,7 @@ test("5.7 a judge inside a retried layer does not multiply the retries", async (
 });
 
 test("fallback asks the next model at once, and each attempt is on the bill", async () => {
-  const first = always("overloaded", "first");
+  const first = modelFailingWith("overloaded", "first");
   const second = scriptedModel([say("done")], { id: "second", price });
   const clock = manualClock();
   const worker = agent({ name: "worker", model: first, middleware: { chat: [fallback([second])] } });
@@ -124,7 +124,7 @@ test("fallback asks the next model at once, and each attempt is on the bill", as
 
 test("fallback asks no other model if the request itself is invalid", async () => {
   const second = scriptedModel([say("never")], { id: "second", price });
-  const result = await runOf(always("format"), [fallback([second])]);
+  const result = await runOf(modelFailingWith("format"), [fallback([second])]);
   expect(result).toMatchObject({ status: "failed", error: { kind: "format" } });
   expect(second.requests).toHaveLength(0);
 });
@@ -149,7 +149,7 @@ const orders: readonly (readonly [
 test.each(orders)(
   "5.7 calls are models plus retries, never their product: %s",
   async (_, chat, first, second) => {
-    const [one, other] = [always("overloaded", "one"), always("overloaded", "other")];
+    const [one, other] = [modelFailingWith("overloaded", "one"), modelFailingWith("overloaded", "other")];
     const worker = agent({
       name: "worker",
       model: one,
@@ -168,13 +168,13 @@ test("a slow attempt is aborted after its time, and made again", async () => {
   const worker = agent({ name: "worker", model, middleware: { chat: [timeout({ seconds: 7 })] } });
   await using t = testRuntime({ agents: [worker], clock });
   const run = await t.start(worker, "go");
-  await until(() => model.calls.length === 1);
+  await waitUntil(() => model.calls.length === 1);
   await clock.advance(6_999);
   expect(model.calls[0]?.signal.aborted).toBe(false);
   await clock.advance(1);
   expect(model.calls[0]?.signal.aborted).toBe(true);
   await clock.advance(3_000);
-  await until(() => model.calls.length === 2);
+  await waitUntil(() => model.calls.length === 2);
   model.calls[1]?.answer("done");
   expect(await run.result()).toMatchObject({ status: "completed", output: "done" });
   const [late] = eventsOf(await t.events(run), "model.end");
@@ -189,7 +189,7 @@ test("a slow tool is abandoned at its timeout, and the model gets the error", as
   const worker = agent({ name: "worker", model, tools, middleware: { function: [timeout({ seconds: 5 })] } });
   await using t = testRuntime({ agents: [worker], clock });
   const result = t.run(worker, "go");
-  await until(() => seen.length === 1);
+  await waitUntil(() => seen.length === 1);
   await clock.advance(5_000);
   expect(await result).toMatchObject({ status: "completed", output: "done" });
   expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("no result after 5 s");
@@ -229,7 +229,7 @@ test("8.3 an aborted call is not retried", async () => {
   });
   await using t = testRuntime({ agents: [worker] });
   const run = await t.start(worker, "go");
-  await until(() => model.calls.length === 1);
+  await waitUntil(() => model.calls.length === 1);
   await run.cancel("user");
   expect(await run.result()).toMatchObject({ status: "cancelled" });
   expect(model.calls).toHaveLength(1);

@@ -45,7 +45,7 @@ test("a long conversation is shown from its first message and its newest ones, c
 });
 
 /** Calls a model through middleware. Returns its prompt. */
-async function shown(
+async function promptThrough(
   layer: ChatMiddleware,
   messages: readonly ChatMessage[],
 ): Promise<readonly ChatMessage[]> {
@@ -62,7 +62,7 @@ async function shown(
 test("the newest message is shown, however long it is", async () => {
   const messages = ["a", "b", "x".repeat(10_000)].map((word) => ChatMessage.user(word));
   const layer = truncateHistory({ maxTokens: 10, keepFirst: false });
-  expect(await shown(layer, messages)).toEqual([messages[2]]);
+  expect(await promptThrough(layer, messages)).toEqual([messages[2]]);
   expect(() => truncateHistory({ maxMessages: 0 })).toThrow(RangeError);
 });
 
@@ -74,7 +74,7 @@ test("long texts of messages and results are cut in the middle, never inside a c
     { role: "tool", content: [{ ...result, content: [ContentBlock.text(long)] }] },
     ChatMessage.user("short"),
   ];
-  const [first, second, third] = await shown(truncateContent({ maxCharacters: 101 }), messages);
+  const [first, second, third] = await promptThrough(truncateContent({ maxCharacters: 101 }), messages);
   const cut = ChatMessage.text(first ?? ChatMessage.user(""));
   expect(cut).toMatch(/^begin(?:😀)+\n\[\.\.\. 907 of 1008 characters are left out \.\.\.\]\n(?:😀)+end$/u);
   expect(cut.isWellFormed()).toBe(true);

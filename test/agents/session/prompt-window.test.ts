@@ -3,7 +3,19 @@ import { type EntryDraft, getPromptWindow, type PromptWindowOptions, type Sessio
 import { expect, test } from "vitest";
 import { estimateTokens } from "#models";
 import { memoryStore } from "reeve/stores/memory";
-import { call, calling, compaction, entry, id, reply, result, results, short, talk, user } from "./talk.ts";
+import {
+  call,
+  assistantCalls,
+  compaction,
+  entry,
+  id,
+  reply,
+  result,
+  results,
+  abbreviate,
+  talk,
+  user,
+} from "./talk.ts";
 
 async function windowOf(
   drafts: readonly EntryDraft[],
@@ -14,7 +26,7 @@ async function windowOf(
   return getPromptWindow(session, options);
 }
 const shortWindowOf = async (drafts: readonly EntryDraft[], options?: PromptWindowOptions) =>
-  (await windowOf(drafts, options)).map(short);
+  (await windowOf(drafts, options)).map(abbreviate);
 
 test("a window has the messages of the path, oldest first", async () => {
   const drafts = [
@@ -34,7 +46,7 @@ test("the system prompt is not part of a window", async () => {
 test("a window can be pinned at an entry, whatever is written after it", async () => {
   const session = await talk();
   await session.append([user("a"), reply("b"), user("c")]);
-  expect((await getPromptWindow(session, { at: id("b") })).map(short)).toEqual(["a", "b"]);
+  expect((await getPromptWindow(session, { at: id("b") })).map(abbreviate)).toEqual(["a", "b"]);
   expect(await getPromptWindow(session, { at: null })).toEqual([]);
 });
 
@@ -85,7 +97,7 @@ test("a compaction with its first kept entry off the path loses nothing", async 
 });
 
 test("a cut between a call and its result leaves both out", async () => {
-  const drafts = [user("a"), calling("b", "1"), results("c", ["1"]), reply("d")];
+  const drafts = [user("a"), assistantCalls("b", "1"), results("c", ["1"]), reply("d")];
   expect(await shortWindowOf([...drafts, compaction("s", "sum", "c")])).toEqual([
     "Summary of the conversation so far:\n\nsum",
     "d",
@@ -95,17 +107,17 @@ test("a cut between a call and its result leaves both out", async () => {
 });
 
 test("a call without a result gets a placeholder result", async () => {
-  const some = [calling("a", "1", "2", "3"), results("b", ["2"]), user("c")];
+  const some = [assistantCalls("a", "1", "2", "3"), results("b", ["2"]), user("c")];
   expect(await shortWindowOf(some)).toEqual(["?1 ?2 ?3", "!2 !1 failed !3 failed", "c"]);
-  expect(await shortWindowOf([calling("a", "1")])).toEqual(["?1", "!1 failed"]);
-  expect(await shortWindowOf([calling("a", "1")], { maxMessages: 1 })).toEqual([]);
+  expect(await shortWindowOf([assistantCalls("a", "1")])).toEqual(["?1", "!1 failed"]);
+  expect(await shortWindowOf([assistantCalls("a", "1")], { maxMessages: 1 })).toEqual([]);
 });
 
 test("a result without its call is left out, and so is a second one", async () => {
   expect(await shortWindowOf([results("a", ["1"]), user("b")])).toEqual(["b"]);
-  const twice = [calling("a", "1"), results("b", ["1", "9"], "first"), results("c", ["1"], "second")];
+  const twice = [assistantCalls("a", "1"), results("b", ["1", "9"], "first"), results("c", ["1"], "second")];
   expect(await shortWindowOf(twice)).toEqual(["?1", "!1"]);
-  expect(await shortWindowOf([calling("a", "1"), user("b"), results("c", ["1"])])).toEqual([
+  expect(await shortWindowOf([assistantCalls("a", "1"), user("b"), results("c", ["1"])])).toEqual([
     "?1",
     "!1 failed",
     "b",
@@ -130,7 +142,7 @@ test("the summary of an abandoned branch is shown where it was written", async (
 
 const long = "0123456789".repeat(20);
 const threeCycles = ["1", "2", "3"].flatMap((each) => [
-  calling(`call${each}`, each),
+  assistantCalls(`call${each}`, each),
   results(`result${each}`, [each], long),
 ]);
 const resultTexts = (messages: readonly ChatMessage[]) =>
@@ -155,7 +167,7 @@ test("trimming never lengthens a result, halves a character or keeps an attachme
   const trimmed = async (...content: readonly ContentBlock[]) =>
     resultTexts(
       await windowOf(
-        [calling("a", "1"), entry("b", { role: "tool", content: [{ ...result("1"), content }] })],
+        [assistantCalls("a", "1"), entry("b", { role: "tool", content: [{ ...result("1"), content }] })],
         trim,
       ),
     );
@@ -227,7 +239,7 @@ test.each([
   ["failed", "answer", "The previous turn failed."],
 ])("a window shows how a turn ended: %s, %s", async (status, stopReason, text) => {
   const end = { id: id("x"), at: 0, type: "custom", kind: "turn-end", data: { status, stopReason } } as const;
-  const drafts = [user("a"), calling("b", "1"), end, user("c")];
+  const drafts = [user("a"), assistantCalls("b", "1"), end, user("c")];
   expect(await shortWindowOf(drafts)).toEqual(["a", "?1", "!1 failed", text, "c"]);
 });
 
@@ -236,10 +248,10 @@ test("a window also shows the end of a turn without text", async () => {
   expect(await shortWindowOf([user("a"), end])).toEqual(["a", "The previous turn was stopped."]);
 });
 
-const stated = (name: string, tokens: number): EntryDraft => ({ ...user(name), tokens });
+const userWithTokens = (name: string, tokens: number): EntryDraft => ({ ...user(name), tokens });
 
 test("the tokens that an entry states are not measured again", async () => {
-  const drafts = [stated("a", 3), stated("b", 400), stated("c", 3)];
+  const drafts = [userWithTokens("a", 3), userWithTokens("b", 400), userWithTokens("c", 3)];
   expect(await shortWindowOf(drafts, { maxTokens: 403 })).toEqual(["b", "c"]);
   expect(await shortWindowOf(drafts, { maxTokens: 402 })).toEqual(["c"]);
   // A message that is not shown whole is measured.

@@ -2,7 +2,7 @@ import { ContentBlock, RunId, SessionId, TreeId } from "reeve";
 import { exportSession, getPromptWindow, importSession, type Session } from "reeve/store";
 import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
-import { calling, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";
+import { assistantCalls, compaction, entry, id, idsOf, label, reply, results, talk, user } from "./talk.ts";
 
 const writer = RunId.of(TreeId.of("books"), 1);
 
@@ -27,7 +27,7 @@ const fromAFile = [
 ];
 
 /** Imports and reads everything that can be read: it must always be possible. */
-async function imported(...pieces: readonly string[]) {
+async function importAndRead(...pieces: readonly string[]) {
   const session = await talk();
   const report = await importSession(session, pieces);
   const path = (await idsOf(session.path())).toReversed();
@@ -54,13 +54,13 @@ const file = (...lines: readonly string[]): string => lines.map((each) => `${eac
 
 test("an import restores an export: entries, branches, labels and leaf", async () => {
   const session = await talk();
-  await session.append([user("a"), calling("b", "1"), results("c", ["1"]), label("l", "a", "start")]);
+  await session.append([user("a"), assistantCalls("b", "1"), results("c", ["1"]), label("l", "a", "start")]);
   await session.append([user("h")], { branch: writer, after: id("a") });
   await session.append([compaction("s", "sum", "b"), reply("d")]);
   await session.append([entry("p", { role: "user", content: [{ type: "data", data: { n: [1, null] } }] })]);
   await session.navigate(id("d"));
   const text = await fileOf(session);
-  const { session: copy, report } = await imported(text);
+  const { session: copy, report } = await importAndRead(text);
   expect(report).toEqual({ imported: 8, duplicates: 0, moved: 0, skipped: 0 });
   const marked = text
     .trimEnd()
@@ -88,31 +88,33 @@ test("a fork's header names where it comes from", async () => {
 
 test("a file may come in pieces of any size", async () => {
   const text = file(line("a", null), line("b", "a"), line("ü", "b"), line("c", "b"));
-  expect((await imported(...text.split(""))).path).toBe("a b c");
+  expect((await importAndRead(...text.split(""))).path).toBe("a b c");
 });
 
 test("an incomplete last line is skipped", async () => {
   const torn = line("c", "b");
   for (const length of [1, 10, torn.length - 1]) {
-    const { path, report } = await imported(file(line("a", null), line("b", "a")) + torn.slice(0, length));
+    const { path, report } = await importAndRead(
+      file(line("a", null), line("b", "a")) + torn.slice(0, length),
+    );
     expect(path).toBe("a b");
     expect(report).toMatchObject({ imported: 2, skipped: 1 });
   }
 });
 
 test("a last line without its line end is read", async () => {
-  expect((await imported(`${line("a", null)}\r\n\n${line("b", "a")}`)).path).toBe("a b");
+  expect((await importAndRead(`${line("a", null)}\r\n\n${line("b", "a")}`)).path).toBe("a b");
 });
 
 test("a file without a header ends at the last entry of the main branch", async () => {
   const lines = [line("a", null), line("b", "a"), line("h", "b", { branch: writer })];
-  expect((await imported(file(...lines))).path).toBe("a b");
+  expect((await importAndRead(file(...lines))).path).toBe("a b");
   const wrong = header.replace("null", '"h"');
-  expect((await imported(file(wrong, ...lines))).path).toBe("a b");
+  expect((await importAndRead(file(wrong, ...lines))).path).toBe("a b");
 });
 
 test("of lines with the same id the first one is kept", async () => {
-  const { path, report } = await imported(
+  const { path, report } = await importAndRead(
     file(line("a", null), line("b", "a"), line("a", "b"), line("b", null)),
   );
   expect(path).toBe("a b");
@@ -120,14 +122,16 @@ test("of lines with the same id the first one is kept", async () => {
 });
 
 test("an entry with a missing parent is attached to the entry before it", async () => {
-  const { path, report } = await imported(file(line("a", null), "{torn", line("c", "b"), line("d", "c")));
+  const { path, report } = await importAndRead(
+    file(line("a", null), "{torn", line("c", "b"), line("d", "c")),
+  );
   expect(path).toBe("a c d");
   expect(report).toMatchObject({ moved: 1, skipped: 1 });
-  expect((await imported(file(line("c", "b"), line("d", "c")))).path).toBe("c d");
+  expect((await importAndRead(file(line("c", "b"), line("d", "c")))).path).toBe("c d");
 });
 
 test("parents may come after their children", async () => {
-  const { path, report } = await imported(
+  const { path, report } = await importAndRead(
     file(line("c", "b"), line("b", "a"), line("a", null), line("d", "c")),
   );
   expect(path).toBe("a b c d");
@@ -140,14 +144,14 @@ test.each([
   ["with a tail", [line("x", "b"), line("b", "c"), line("c", "b")], "c"],
   ["of all", [line("a", "c"), line("b", "a"), line("c", "b")], "b c"],
 ] as const)("a cycle %s is broken, and all its entries are kept", async (_name, lines, path) => {
-  const found = await imported(file(...lines));
+  const found = await importAndRead(file(...lines));
   expect(found.report).toMatchObject({ imported: lines.length, moved: 1 });
   expect(found.path).toBe(path);
 });
 
 test("the main path never leads through a child's branch", async () => {
   const lines = [line("a", null), line("h", "a", { branch: writer }), line("b", "h")];
-  const { session, report } = await imported(file(...lines));
+  const { session, report } = await importAndRead(file(...lines));
   expect(report.moved).toBe(1);
   await session.dropBranch(writer);
   expect(await idsOf(session.path())).toEqual(["b", "a"]);
@@ -159,7 +163,7 @@ test("entries and blocks of unknown types are kept, ignored, and written back un
   const blocks = [{ type: "smell", of: "rain" }, { type: "text", text: 7 }, 3, { type: "text", text: "hi" }];
   const mixed = line("d", "c", { message: { role: "user", content: blocks } });
   const lines = [line("a", null), hologram, broken, mixed];
-  const { session, path } = await imported(file(...lines));
+  const { session, path } = await importAndRead(file(...lines));
   expect(path).toBe("a b c d");
   expect((await getPromptWindow(session)).at(-1)?.content.at(-1)).toEqual(ContentBlock.text("hi"));
   const written = await linesOf(session);
@@ -181,7 +185,7 @@ test("imported entries are untrusted, and their figures are dropped", async () =
     line("b", "a", { ...figures, labels: { untrusted: false, private: true, sources: claimed } }),
     line("c", "b", { ...figures, type: "hologram" }),
   ];
-  const { session } = await imported(file(...lines));
+  const { session } = await importAndRead(file(...lines));
   const entries: unknown[] = [];
   for await (const each of session.entries()) entries.push(each);
   expect(entries).toEqual([
@@ -204,7 +208,7 @@ test.each([
   line("a", null, { branch: "not a run" }),
   line("a", null).replace("null", "1e999"),
 ])("%s is not an entry", async (text) => {
-  const { report } = await imported(file(line("z", null), text));
+  const { report } = await importAndRead(file(line("z", null), text));
   expect(report).toMatchObject({ imported: 1, skipped: 1 });
 });
 
@@ -215,7 +219,7 @@ test("a name like __proto__ is data and changes no prototype", async () => {
     `{"id":"__proto__","parentId":"a","at":1,"branch":null,"type":"hologram","__proto__":{"polluted":true}}`,
     line("b", "__proto__", { type: "label", target: "__proto__", label: "constructor", message: undefined }),
   ];
-  const { session, path } = await imported(file(...lines));
+  const { session, path } = await importAndRead(file(...lines));
   expect(path).toBe("a __proto__ b");
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
   for await (const each of session.entries()) {
@@ -231,12 +235,12 @@ test("too deeply nested and too long lines are skipped", async () => {
     '"data":0',
     `"data":${"[".repeat(200_000)}${"]".repeat(200_000)}`,
   );
-  const { path, report } = await imported(file(line("a", null), deep, line("c", "b")));
+  const { path, report } = await importAndRead(file(line("a", null), deep, line("c", "b")));
   expect(path).toBe("a c");
   expect(report).toMatchObject({ imported: 2, skipped: 1, moved: 1 });
   const mebibyte = "x".repeat(1024 * 1024);
   const endless = Array.from({ length: 80 }, () => mebibyte);
-  const long = await imported(file(line("a", null)), ...endless, "\n", file(line("c", "a")));
+  const long = await importAndRead(file(line("a", null)), ...endless, "\n", file(line("c", "a")));
   expect(long.path).toBe("a c");
   expect(long.report.skipped).toBe(1);
 });

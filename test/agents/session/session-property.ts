@@ -15,7 +15,7 @@ import {
 import { RunId, SessionId, TenantId, TreeId } from "reeve";
 import { type Crash, CrashingStore } from "./crashing-store.ts";
 import { PlainSession } from "./plain-session.ts";
-import { calling, compaction, id, label, reply, results, user } from "./talk.ts";
+import { assistantCalls, compaction, id, label, reply, results, user } from "./talk.ts";
 import { assertFills, assertPaired, assertTells } from "./window-rules.ts";
 
 const kinds = [
@@ -222,14 +222,14 @@ class World {
     const long = "result ".repeat(how);
     const shapes: readonly (readonly EntryDraft[])[] = [
       [user(a), reply(b)],
-      [user(a), calling(b, "1"), results(c, ["1"], long), reply(d)],
-      [user(a), calling(b, "1", "2", "3"), results(c, ["3", "1", "2"], long), reply(d)],
-      [calling(a, "1", "2"), results(b, ["2"], long), results(c, ["1"]), reply(d)],
-      [calling(a, "1", "2"), results(b, ["2"]), user(c)],
-      [user(a), calling(b, "1")],
+      [user(a), assistantCalls(b, "1"), results(c, ["1"], long), reply(d)],
+      [user(a), assistantCalls(b, "1", "2", "3"), results(c, ["3", "1", "2"], long), reply(d)],
+      [assistantCalls(a, "1", "2"), results(b, ["2"], long), results(c, ["1"]), reply(d)],
+      [assistantCalls(a, "1", "2"), results(b, ["2"]), user(c)],
+      [user(a), assistantCalls(b, "1")],
       [results(a, ["1"]), user(b)],
-      [calling(a, "1"), user(b), results(c, ["1"]), calling(d, "2")],
-      [calling(a, "1"), results(b, ["1"]), results(c, ["1", "4"]), user(d)],
+      [assistantCalls(a, "1"), user(b), results(c, ["1"]), assistantCalls(d, "2")],
+      [assistantCalls(a, "1"), results(b, ["1"]), results(c, ["1", "4"]), user(d)],
     ];
     return shapes[how % shapes.length] ?? [];
   }

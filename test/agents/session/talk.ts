@@ -37,7 +37,7 @@ export const compaction = (name: string, summary: string, keptFrom: string): Ent
 });
 
 /** An assistant that calls tools. */
-export const calling = (name: string, ...callIds: readonly string[]): EntryDraft =>
+export const assistantCalls = (name: string, ...callIds: readonly string[]): EntryDraft =>
   entry(name, { role: "assistant", content: callIds.map(call) });
 /** The results of some calls, in one message. */
 export const results = (name: string, callIds: readonly string[], text = "done"): EntryDraft =>
@@ -64,9 +64,9 @@ export async function idsOf(entries: AsyncIterable<{ readonly id: EntryId }>): P
 }
 
 /** A message in short: its text, its calls as `?id`, its results as `!id`. */
-export const short = ({ content }: ChatMessage): string => content.map(shortBlock).join(" ");
+export const abbreviate = ({ content }: ChatMessage): string => content.map(abbreviateBlock).join(" ");
 
-function shortBlock(block: ContentBlock): string {
+function abbreviateBlock(block: ContentBlock): string {
   if (block.type === "tool-call") return `?${block.callId}`;
   if (block.type === "tool-result") return `!${block.callId}${block.isError ? " failed" : ""}`;
   return block.type === "text" ? block.text : block.type;

@@ -20,7 +20,7 @@ import { memoryStore } from "reeve/stores/memory";
 import { test } from "vitest";
 import { z } from "zod";
 import { readAll } from "../../runtime/read-all.ts";
-import { short } from "./talk.ts";
+import { abbreviate } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300);
@@ -91,7 +91,7 @@ class ActingModel implements Model {
 }
 
 const input = z.object({ n: z.number().optional() });
-const named = (name: string, risk: "safe" | "high") =>
+const toolNamed = (name: string, risk: "safe" | "high") =>
   tool({ name, description: name, input, risk, execute: () => "done" });
 const stop = tool({
   name: "stop",
@@ -100,7 +100,7 @@ const stop = tool({
   risk: "safe",
   execute: ({ n = 0 }) => ToolResult.terminate({ n }),
 });
-const tools = [named("look", "safe"), named("mail", "high"), named("halt", "safe"), stop];
+const tools = [toolNamed("look", "safe"), toolNamed("mail", "high"), toolNamed("halt", "safe"), stop];
 const guardrail: Guardrail = {
   name: "strict",
   onOutput: ({ text: said }) =>
@@ -199,9 +199,9 @@ test(
   },
 );
 
-const said = (path: readonly SessionEntry[]): readonly string[] =>
+const textsOfPath = (path: readonly SessionEntry[]): readonly string[] =>
   path.flatMap((entry) =>
-    entry.type === "message" ? [`${entry.message.role}: ${short(entry.message)}`] : [],
+    entry.type === "message" ? [`${entry.message.role}: ${abbreviate(entry.message)}`] : [],
   );
 
 test.each([true, false])(
@@ -214,7 +214,7 @@ test.each([true, false])(
     });
     assert.deepEqual(result.output, { n: 4 });
     const again = "Answer again with the corrected JSON only.";
-    assert.deepEqual(said(path), [
+    assert.deepEqual(textsOfPath(path), [
       "user: go",
       "assistant: no JSON",
       `user: That does not match: it is not JSON. ${again}`,
@@ -236,7 +236,7 @@ test.each([true, false])(
       replayEveryStep,
     });
     assert.equal(result.status, "landed");
-    assert.deepEqual(said(path).slice(-2), ["tool: !2.0", 'assistant: {"n":3}']);
+    assert.deepEqual(textsOfPath(path).slice(-2), ["tool: !2.0", 'assistant: {"n":3}']);
   },
 );
 
@@ -249,7 +249,7 @@ test.each([true, false])(
       replayEveryStep,
     });
     assert.deepEqual([result.status, result.output], ["landed", '{"n":2}']);
-    assert.deepEqual(said(path).slice(-2), ["tool: !3.0", 'assistant: {"n":2}']);
+    assert.deepEqual(textsOfPath(path).slice(-2), ["tool: !3.0", 'assistant: {"n":2}']);
   },
 );
 

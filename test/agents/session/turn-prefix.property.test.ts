@@ -10,7 +10,7 @@ import {
 } from "reeve/store";
 import { test } from "vitest";
 import { estimateTokens } from "#models";
-import { call, result, short, talk } from "./talk.ts";
+import { call, result, abbreviate, talk } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
 
 const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
@@ -85,7 +85,7 @@ test(
             assert.deepEqual(await getPromptWindow(measured, limited), window);
           }
         }
-        const shown = (await getPromptWindow(session)).map(short);
+        const shown = (await getPromptWindow(session)).map(abbreviate);
         const ended = turns.filter(({ adopted, end }) => adopted && end);
         assert.equal(shown.filter((text) => text.startsWith("The turn before")).length, ended.length);
         const begun = turns.filter(({ adopted }) => adopted);

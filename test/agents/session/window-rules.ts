@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ChatMessage } from "reeve";
 import type { PromptWindowOptions, SessionEntry } from "reeve/store";
 import { estimateTokens } from "#models";
-import { short } from "./talk.ts";
+import { abbreviate } from "./talk.ts";
 
 /**
  * Asserts that providers accept it: each call has exactly one result, directly after it, and there is no other result.
@@ -59,7 +59,7 @@ export function assertTells(unlimited: readonly ChatMessage[], path: readonly Se
   const expected = told.flatMap((message, index) => {
     if (message.role === "tool") return [];
     const calls = message.content.flatMap((block) => (block.type === "tool-call" ? [block.callId] : []));
-    if (calls.length === 0) return [short(message)];
+    if (calls.length === 0) return [abbreviate(message)];
     const behind = told.slice(index + 1);
     const end = behind.findIndex(({ role }) => role !== "tool");
     const given = new Set(
@@ -68,19 +68,19 @@ export function assertTells(unlimited: readonly ChatMessage[], path: readonly Se
         .flatMap(({ content }) => content)
         .map((block) => (block.type === "tool-result" ? block.callId : null)),
     );
-    return [short(message), calls.map((id) => (given.has(id) ? `!${id}` : `!${id} failed`)).toSorted()];
+    return [abbreviate(message), calls.map((id) => (given.has(id) ? `!${id}` : `!${id} failed`)).toSorted()];
   });
-  assert.deepEqual(inGroups(unlimited.slice(compaction ? 1 : 0)), expected);
+  assert.deepEqual(groupMessages(unlimited.slice(compaction ? 1 : 0)), expected);
 }
 
 /** Messages in short, and the results of each cycle as one list. */
-function inGroups(messages: readonly ChatMessage[]): readonly (string | readonly string[])[] {
+function groupMessages(messages: readonly ChatMessage[]): readonly (string | readonly string[])[] {
   const groups: (string | string[])[] = [];
   for (const message of messages) {
     const last = groups.at(-1);
-    if (message.role !== "tool") groups.push(short(message));
+    if (message.role !== "tool") groups.push(abbreviate(message));
     else {
-      const results = message.content.map((block) => short({ role: "tool", content: [block] }));
+      const results = message.content.map((block) => abbreviate({ role: "tool", content: [block] }));
       if (Array.isArray(last)) last.push(...results);
       else groups.push(results);
     }
@@ -89,5 +89,5 @@ function inGroups(messages: readonly ChatMessage[]): readonly (string | readonly
 }
 
 function isSummary(message: ChatMessage): boolean {
-  return short(message).startsWith("Summary of the conversation");
+  return abbreviate(message).startsWith("Summary of the conversation");
 }

@@ -38,4 +38,4 @@ export const places = {
   last: "model:5",
 } as const;
 /** The address of a step of the tree. */
-export const at = (place: string): string => `/runs/covenant/0/${place}`;
+export const stepAddress = (place: string): string => `/runs/covenant/0/${place}`;

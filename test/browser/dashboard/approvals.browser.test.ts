@@ -5,10 +5,10 @@ import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
 import { recordsSite } from "./records-site.ts";
 import { reportTeam } from "./report-team.ts";
 
-const pendingIn = async (site: DashboardSite): Promise<readonly string[]> =>
+const listPending = async (site: DashboardSite): Promise<readonly string[]> =>
   (await site.runtime.approvals.list({ state: "pending" })).items.map(({ id }) => id);
 
-const decidedIn = async (site: DashboardSite): Promise<number> =>
+const countDecided = async (site: DashboardSite): Promise<number> =>
   (await site.runtime.approvals.list({ state: "decided" })).items.length;
 
 /** A site with one open question about a mail. */
@@ -20,7 +20,7 @@ async function askingSite(body: string): Promise<DashboardSite> {
     name: "The report",
     budget: { maxCostUsd: 1 },
   });
-  await expect.poll(async () => (await pendingIn(site)).length).toBe(1);
+  await expect.poll(async () => (await listPending(site)).length).toBe(1);
   return site;
 }
 
@@ -68,7 +68,7 @@ test("a late decision shows the earlier decision and its author", async () => {
   await page.getByRole("button", { name: /^Approve once/ }).waitFor();
   // The page polls: it must show a state older than the decision.
   await page.route("**/approvals?*", () => undefined);
-  const [id = ""] = await pendingIn(site);
+  const [id = ""] = await listPending(site);
   await site.runtime.approvals.decide(id, { decision: "denied", by: "dana" });
   await expect
     .poll(async () => {
@@ -95,13 +95,13 @@ test("an approval is remembered only after a second question, and the decided li
   await keepPicture(page, "approvals-remember-light");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  expect(await decidedIn(site)).toBe(0);
+  expect(await countDecided(site)).toBe(0);
   await expect
     .poll(async () => {
       await page.keyboard.press("A");
       const all = dialog.getByRole("button", { name: "Approve all of them" });
       if (await all.isVisible()) await all.press("Enter");
-      return decidedIn(site);
+      return countDecided(site);
     })
     .toBe(1);
   const decided = await visit(site, "/approvals?state=decided");
@@ -133,7 +133,7 @@ test("every parent above an asking agent is marked, whether or not it is folded"
   const { agents, lead } = mailingTeam("The report is attached.");
   const site = await siteOf(agents);
   await site.runtime.start(lead, "Send it", { id: "report", budget: { maxCostUsd: 1 } });
-  await expect.poll(async () => (await pendingIn(site)).length).toBe(1);
+  await expect.poll(async () => (await listPending(site)).length).toBe(1);
   const { page } = await visit(site, "/runs/report");
   const parent = page.getByRole("row", { name: /^lead/ });
   await parent.getByText("▲ 1").waitFor();
@@ -159,7 +159,7 @@ test("one polite region announces requests and ends, and nothing of the stream",
   await page.keyboard.press("Enter");
   await page.getByRole("treegrid").waitFor();
   expect(await page.locator('[role="status"], [aria-live]').count()).toBe(1);
-  const [id = ""] = await pendingIn(site);
+  const [id = ""] = await listPending(site);
   await site.runtime.approvals.decide(id, { decision: "approved", by: "dana" });
   await expect.poll(() => reviewing.calls.length).toBe(1);
   reviewing.calls[0]?.answer("Good.");
@@ -178,7 +178,7 @@ test("a pair of keys never acts as a single one, and single keys can be switched
   await page.keyboard.press("g");
   await page.keyboard.press("t");
   await page.getByRole("link", { name: "writer" }).waitFor();
-  expect(await decidedIn(site)).toBe(0);
+  expect(await countDecided(site)).toBe(0);
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Keys" });
   await expectAccessible(page);

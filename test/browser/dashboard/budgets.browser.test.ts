@@ -50,7 +50,7 @@ async function expectAllShown(page: Page, site: DashboardSite): Promise<number> 
 }
 
 /** The milliseconds of processor time of the main thread, in all and by kind: other programs do not count. */
-async function busyMs(session: CDPSession): Promise<Readonly<Record<string, number>>> {
+async function mainThreadMs(session: CDPSession): Promise<Readonly<Record<string, number>>> {
   const { metrics } = await session.send("Performance.getMetrics");
   const of = (name: string): number => 1000 * (metrics.find((metric) => metric.name === name)?.value ?? 0);
   return {
@@ -155,13 +155,13 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
     { events: 600, seconds: 10, maxBusy: 0.9 },
   ]) {
     await takeTap(page);
-    const [before, from] = [await busyMs(session), await expectAllShown(page, site)];
+    const [before, from] = [await mainThreadMs(session), await expectAllShown(page, site)];
     const begun = performance.now();
     await load(team, events / eventsPerCall, seconds);
     await expect.poll(() => team.waiting, { timeout: 60_000 }).toBe(size);
     const last = await expectAllShown(page, site);
     const tookMs = performance.now() - begun;
-    const [after, tap] = [await busyMs(session), await takeTap(page)];
+    const [after, tap] = [await mainThreadMs(session), await takeTap(page)];
     const rows = tap.messages.reduce((sum, each) => sum + each.rows, 0);
     const busy = ((after["task"] ?? 0) - (before["task"] ?? 0)) / tookMs;
     report(`${events} events/s`, {
@@ -202,14 +202,14 @@ test("keys are answered in the next frame, by less than 100 ms of work, while ev
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const loading = load(team, 3, 20);
   await takeTap(page);
-  const before = await busyMs(session);
+  const before = await mainThreadMs(session);
   for (let press = 0; press < 60; press += 1) await page.keyboard.press(press % 2 === 0 ? "j" : "ArrowDown");
   await expect.poll(() => page.evaluate("window.tap.keys.length")).toBeGreaterThanOrEqual(60);
   const { keys, keyFrames } = await takeTap(page);
-  const cpuMs = ((await busyMs(session))["task"] ?? 0) - (before["task"] ?? 0);
+  const cpuMs = ((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0);
   const settled = async (): Promise<number> => {
     await session.send("HeapProfiler.collectGarbage");
-    return (await busyMs(session))["heapMb"] ?? 0;
+    return (await mainThreadMs(session))["heapMb"] ?? 0;
   };
   const first = await settled();
   await loading;

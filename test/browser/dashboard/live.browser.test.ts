@@ -15,7 +15,7 @@ async function startTeam(id: string): Promise<{ readonly site: DashboardSite; re
   return { site, team };
 }
 
-const footOf = (page: Page): Promise<string | null> => page.locator(".keys .right").textContent();
+const footerText = (page: Page): Promise<string | null> => page.locator(".keys .right").textContent();
 
 /** Answers calls, and waits until the tree is at rest. Returns the number of its last event. */
 async function advance(site: DashboardSite, team: LargeTeam, id: string): Promise<string> {
@@ -42,7 +42,7 @@ async function advance(site: DashboardSite, team: LargeTeam, id: string): Promis
 
 async function shows(page: Page, foot: string): Promise<void> {
   await expect
-    .poll(() => footOf(page), { timeout: 30_000 })
+    .poll(() => footerText(page), { timeout: 30_000 })
     .toSatisfy((text: string | null) => text?.startsWith(foot) ?? false);
 }
 
@@ -110,11 +110,11 @@ test("H freezes the tree and counts new events, U shows them, and the number of 
   await page.getByRole("treegrid").waitFor();
   await shows(page, await advance(site, team, "held"));
   await page.keyboard.press("h");
-  await expect.poll(() => footOf(page)).toMatch(/^held at event \d+ · 0 new/);
-  const held = /held (at event [\d,]+)/.exec((await footOf(page)) ?? "")?.[1] ?? "";
+  await expect.poll(() => footerText(page)).toMatch(/^held at event \d+ · 0 new/);
+  const held = /held (at event [\d,]+)/.exec((await footerText(page)) ?? "")?.[1] ?? "";
   const foot = await advance(site, team, "held");
-  await expect.poll(() => footOf(page), { timeout: 30_000 }).toMatch(/ · [1-9]\d* new, U shows them$/);
-  expect(await footOf(page)).toContain(held);
+  await expect.poll(() => footerText(page), { timeout: 30_000 }).toMatch(/ · [1-9]\d* new, U shows them$/);
+  expect(await footerText(page)).toContain(held);
   await page.keyboard.press("u");
   await shows(page, `held at ${foot}`);
   await page.keyboard.press("h");

@@ -7,7 +7,7 @@ import { mailingTeam } from "./mailing-team.ts";
 
 const at = Date.now() - 120_000;
 
-const said = (id: string, message: ChatMessage, place: number) => ({
+const entryOf = (id: string, message: ChatMessage, place: number) => ({
   id: EntryId.of(id),
   at: at + place * 1000,
   type: "message" as const,
@@ -24,18 +24,18 @@ export async function writeConversation(
   const session = new Session(sessions, partition, { id: SessionId.of("report-talk"), userId: null });
   await session.open({ startedAt: at, agentId: AgentId.of("lead"), title: `The report ${words}` });
   await session.append([
-    said("u1", ChatMessage.user(`When is it due? ${words}`), 1),
-    said("a1", ChatMessage.assistant(`On Monday. ${words}`), 2),
+    entryOf("u1", ChatMessage.user(`When is it due? ${words}`), 1),
+    entryOf("a1", ChatMessage.assistant(`On Monday. ${words}`), 2),
   ]);
   const branch = RunId.root(TreeId.of("dropped"));
   const dropped = [
-    said("d1", ChatMessage.user("And on Friday?"), 3),
-    said("d2", ChatMessage.assistant("No."), 4),
+    entryOf("d1", ChatMessage.user("And on Friday?"), 3),
+    entryOf("d2", ChatMessage.assistant("No."), 4),
   ];
   await session.append(dropped, { branch, after: EntryId.of("a1") });
   await session.append([
-    said("u2", ChatMessage.user("Who writes it?"), 5),
-    said("a2", ChatMessage.assistant("The writer."), 6),
+    entryOf("u2", ChatMessage.user("Who writes it?"), 5),
+    entryOf("a2", ChatMessage.assistant("The writer."), 6),
     {
       id: EntryId.of("c1"),
       at: at + 7000,
@@ -44,7 +44,7 @@ export async function writeConversation(
       keptFrom: EntryId.of("u2"),
       tokensBefore: 9_120,
     },
-    said("u3", ChatMessage.user("Thanks."), 8),
+    entryOf("u3", ChatMessage.user("Thanks."), 8),
   ]);
 }
 

@@ -7,7 +7,7 @@ import { mailingTeam } from "./mailing-team.ts";
 import { expectAccessible, keepPicture, siteOf, type Visit, visit } from "./open-page.ts";
 import { writeConversation } from "./records-site.ts";
 
-const of = (tenant: string, scopes: Principal["scopes"]): Principal => ({
+const principalOf = (tenant: string, scopes: Principal["scopes"]): Principal => ({
   id: `${tenant}-${scopes.join("-")}`,
   tenant,
   scopes,
@@ -15,12 +15,12 @@ const of = (tenant: string, scopes: Principal["scopes"]): Principal => ({
 
 /** The keys of the test, and what their holders may do. */
 const holders = {
-  read: of("acme", ["read"]),
-  content: of("acme", ["read", "content"]),
-  run: of("acme", ["run"]),
-  approve: of("acme", ["approve"]),
-  admin: of("acme", ["admin"]),
-  rival: of("rival", ["admin"]),
+  read: principalOf("acme", ["read"]),
+  content: principalOf("acme", ["read", "content"]),
+  run: principalOf("acme", ["run"]),
+  approve: principalOf("acme", ["approve"]),
+  admin: principalOf("acme", ["admin"]),
+  rival: principalOf("rival", ["admin"]),
 } as const satisfies Readonly<Record<string, Principal>>;
 
 type Holder = keyof typeof holders;
@@ -61,13 +61,13 @@ const offers =
 const lacks = (scope: string): string => `Your key lacks the scope ${scope}`;
 const refused = shows(/this key lacks the scope read/);
 
-const both =
+const allOf =
   (...checks: readonly Check[]): Check =>
   async (page) => {
     for (const check of checks) await check(page);
   };
 
-const withoutWords: Check = async (page) => {
+const hidesMessages: Check = async (page) => {
   await shows("Messages are content: your key lacks the scope content.")(page);
   expect(await page.getByText("Who writes it?").count()).toBe(0);
   await shows("[content: needs the scope content]")(page);
@@ -75,11 +75,11 @@ const withoutWords: Check = async (page) => {
 
 const reader: Readonly<Record<Path, Check>> = {
   "/runs": shows("The report"),
-  "/runs/report": both(offers(/^Cancel/, lacks("run")), offers(/^Top up/, lacks("admin"))),
+  "/runs/report": allOf(offers(/^Cancel/, lacks("run")), offers(/^Top up/, lacks("admin"))),
   "/approvals": offers(/^Approve once/, lacks("approve")),
   "/approvals?state=decided": shows("No decisions yet"),
   "/sessions": shows("The report"),
-  "/sessions/report-talk": both(withoutWords, offers(/^Fork here/, lacks("run"))),
+  "/sessions/report-talk": allOf(hidesMessages, offers(/^Fork here/, lacks("run"))),
   "/audit": shows("The audit needs the scope admin"),
   "/agents": shows("Writes and sends the report"),
   "/agents/writer": shows("Instructions are content: your key lacks the scope content."),
@@ -111,9 +111,9 @@ const expected: Readonly<Record<Holder, Readonly<Record<Path, Check>>>> = {
   approve: blind,
   admin: {
     ...reader,
-    "/runs/report": both(offers(/^Cancel/, null), offers(/^Top up/, null)),
+    "/runs/report": allOf(offers(/^Cancel/, null), offers(/^Top up/, null)),
     "/approvals": offers(/^Approve once/, null),
-    "/sessions/report-talk": both(shows("Who writes it?"), offers(/^Fork here/, null)),
+    "/sessions/report-talk": allOf(shows("Who writes it?"), offers(/^Fork here/, null)),
     "/audit": shows("Not checked yet."),
     "/agents/writer": shows("Write one page. Send it to the team."),
     "/play/lead": async (page) => page.getByRole("textbox", { name: "Task" }).waitFor(),

@@ -71,7 +71,7 @@ async function moneySite(): Promise<Money> {
 }
 
 /** Opens a screen with a key. */
-async function signedIn(
+async function openSignedIn(
   site: DashboardSite,
   path: string,
   { key = "admin", theme = "light" }: { readonly key?: string; readonly theme?: "light" | "dark" } = {},
@@ -90,7 +90,7 @@ const exact = (micros: number): string => {
 
 test.each(["light", "dark"] as const)("the spend screen is accessible and exact, in %s", async (theme) => {
   const { site, settled, inDoubtMicros } = await moneySite();
-  const { page, faults } = await signedIn(site, "/spend", { theme });
+  const { page, faults } = await openSignedIn(site, "/spend", { theme });
   const table = page.getByRole("region", { name: "By agent" });
   for (const [agentName, micros] of settled) {
     const row = table.getByRole("row", { name: new RegExp(`^${agentName}`) });
@@ -121,7 +121,7 @@ test.each(["light", "dark"] as const)("the spend screen is accessible and exact,
 
 test("names of agents and models are inert, and no cell of the file is a formula", async () => {
   const { site } = await moneySite();
-  const { page, faults } = await signedIn(site, "/spend");
+  const { page, faults } = await openSignedIn(site, "/spend");
   const table = page.getByRole("region", { name: "By agent" });
   await table.getByText('<img src=x onerror="alert(1)">').waitFor();
   expect(await table.getByText("U+202E").count()).toBe(1);
@@ -135,7 +135,7 @@ test("names of agents and models are inert, and no cell of the file is a formula
 
 test("a call in doubt is settled by keyboard, with the tokens and their cost", async () => {
   const { site } = await moneySite();
-  const { page, faults } = await signedIn(site, "/runs");
+  const { page, faults } = await openSignedIn(site, "/runs");
   const { keyboard } = page;
   await page.getByRole("heading", { name: "Runs" }).waitFor();
   const settle = page.getByRole("button", { name: "Settle" });
@@ -177,11 +177,11 @@ test("a call in doubt is settled by keyboard, with the tokens and their cost", a
 
 test("a read-only key sees a locked Settle, and a key without read access sees an error", async () => {
   const { site } = await moneySite();
-  const { page } = await signedIn(site, "/spend", { key: "read" });
+  const { page } = await openSignedIn(site, "/spend", { key: "read" });
   const settle = page.getByRole("button", { name: "Settle" });
   await settle.waitFor();
   expect(await settle.getAttribute("aria-disabled")).toBe("true");
-  const refused = await signedIn(site, "/spend", { key: "approve" });
+  const refused = await openSignedIn(site, "/spend", { key: "approve" });
   await refused.page.getByRole("alert").getByText("Your key may not do this").waitFor();
   await expectAccessible(refused.page);
   await keepPicture(refused.page, "spend-refused-light");
@@ -204,7 +204,7 @@ test.each(["light", "dark"] as const)("an empty and a loading spend screen say s
 
 test("the strip over the runs shows agents at work, the hour, and the limit of the tenant", async () => {
   const { site, settled, inDoubtMicros } = await moneySite();
-  const { page } = await signedIn(site, "/runs");
+  const { page } = await openSignedIn(site, "/runs");
   const strip = page.getByRole("region", { name: "Now" });
   const total = [...settled.values()].reduce((sum, each) => sum + each, inDoubtMicros);
   await strip.getByText(`$${(total / 1_000_000).toFixed(4)} today, UTC`).waitFor();

@@ -63,7 +63,7 @@ afterEach(() => {
   for (const each of floods.splice(0)) clearInterval(each);
 });
 
-function goneStore(): SiteOptions["store"] & object {
+function unreachableStore(): SiteOptions["store"] & object {
   const store = memoryStore();
   vi.spyOn(store.workers, "list").mockRejectedValue(new Error("connect ECONNREFUSED"));
   return store;
@@ -105,7 +105,7 @@ const states: Readonly<Record<string, State>> = {
     says: ["No answer: the action may still happen. It was retried with the same id."],
   },
   "store-gone": {
-    options: () => ({ store: goneStore() }),
+    options: () => ({ store: unreachableStore() }),
     says: ["The store does not answer: nothing new can be read.", /Check the server's database/],
   },
   failed: {

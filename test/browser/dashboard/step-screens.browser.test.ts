@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { analystTexts, type AnalystTexts } from "./analyst.ts";
-import { analystSite, at, places } from "./analyst-site.ts";
+import { analystSite, stepAddress, places } from "./analyst-site.ts";
 import { expectAccessible, keepPicture, visit } from "./open-page.ts";
 
 const themes = ["light", "dark"] as const;
@@ -36,7 +36,7 @@ test("text of models, tools and people is inert in every field of the inspector 
     url: hostile,
   };
   const { site } = await analystSite({ texts });
-  const { page: opened, faults } = await visit(site, at(last));
+  const { page: opened, faults } = await visit(site, stepAddress(last));
   const check = async (): Promise<void> => {
     await opened.getByText("<script>alert(2)</script>").first().waitFor();
     const forbidden =
@@ -54,7 +54,7 @@ test("text of models, tools and people is inert in every field of the inspector 
     await check();
   }
   for (const place of [accounts, page, first]) {
-    await opened.goto(`${site.origin}/ui${at(place)}`);
+    await opened.goto(`${site.origin}/ui${stepAddress(place)}`);
     await check();
   }
   await opened.goto(`${site.origin}/ui/runs/covenant/conversation`);
@@ -147,15 +147,15 @@ test("the tabs of a run show its steps, its conversation, its ledger and its eve
 
 const screens: readonly (readonly [name: string, path: string, ready: (opened: Page) => Promise<unknown>])[] =
   [
-    ["step-new", at(second), (opened) => opened.getByText("said by model 1").waitFor()],
-    ["step-changed", at(last), (opened) => opened.locator("ins").first().waitFor()],
-    ["step-whole", `${at(last)}?show=whole`, (opened) => opened.getByText("steered by").waitFor()],
+    ["step-new", stepAddress(second), (opened) => opened.getByText("said by model 1").waitFor()],
+    ["step-changed", stepAddress(last), (opened) => opened.locator("ins").first().waitFor()],
+    ["step-whole", `${stepAddress(last)}?show=whole`, (opened) => opened.getByText("steered by").waitFor()],
     [
       "step-sent",
-      `${at(last)}?show=sent`,
+      `${stepAddress(last)}?show=sent`,
       (opened) => opened.getByText("Identical to the request").waitFor(),
     ],
-    ["step-tool", at(page), (opened) => opened.getByText("untrusted-content: warn").waitFor()],
+    ["step-tool", stepAddress(page), (opened) => opened.getByText("untrusted-content: warn").waitFor()],
     ["run-tree", "/runs/covenant", (opened) => opened.getByRole("link", { name: /model 5/ }).waitFor()],
     ["run-steps", "/runs/covenant/steps", (opened) => opened.getByRole("table").waitFor()],
     [
@@ -176,7 +176,7 @@ test.each(themes)("the inspector and the tabs are accessible and within the poli
     await keepPicture(opened, `${name}-${theme}`);
     expect({ name, faults }).toEqual({ name, faults: [] });
   }
-  const narrow = await visit(site, at(last), { theme, width: 1024 });
+  const narrow = await visit(site, stepAddress(last), { theme, width: 1024 });
   await narrow.page.locator("ins").first().waitFor();
   expect(await narrow.page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
     1024,

@@ -4,7 +4,7 @@ import type { Auth, Principal } from "reeve/server";
 import { manualModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { analystTexts, openAnalyst } from "./analyst.ts";
-import { analysts, analystSite, at, places } from "./analyst-site.ts";
+import { analysts, analystSite, stepAddress, places } from "./analyst-site.ts";
 import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
 
 const { second, last } = places;
@@ -23,7 +23,7 @@ const authOf = (scopes: Principal["scopes"]): Auth => ({
 
 test("the inspector shows exactly the request sent to the provider", async () => {
   const { site, analyst } = await analystSite();
-  const { page: opened, faults } = await visit(site, `${at(second)}?show=whole`);
+  const { page: opened, faults } = await visit(site, `${stepAddress(second)}?show=whole`);
   await opened.getByRole("article", { name: "tool read_accounts" }).waitFor();
   const request = analyst.requests[1];
   const shown = await partTexts(opened);
@@ -55,7 +55,7 @@ test("the inspector shows exactly the request sent to the provider", async () =>
 
 test("New shows only the messages since the previous call, their senders and labels", async () => {
   const { site } = await analystSite();
-  const { page: opened, faults } = await visit(site, at(second));
+  const { page: opened, faults } = await visit(site, stepAddress(second));
   await opened.getByRole("article", { name: "tool read_accounts" }).waitFor();
   expect((await partTexts(opened)).map(([name]) => name)).toEqual(["assistant", "tool read_accounts"]);
   const folds = await opened.locator(".fold-line").allInnerTexts();
@@ -73,7 +73,7 @@ test("New shows only the messages since the previous call, their senders and lab
 
 test("a changed system prompt ends the cache and is compared by words; steering names its sender", async () => {
   const { site } = await analystSite();
-  const { page: opened, faults } = await visit(site, at(last));
+  const { page: opened, faults } = await visit(site, stepAddress(last));
   const system = opened.getByRole("article", { name: "System" });
   await system.getByText("changed: the provider's cache ends here").waitFor();
   expect(await system.locator("del").allInnerTexts()).toEqual(["exactly"]);
@@ -87,7 +87,7 @@ test("a changed system prompt ends the cache and is compared by words; steering 
 
 test("the bill is the ledger's, line by line, and the decisions are in their order", async () => {
   const { site, analyst } = await analystSite();
-  const { page: opened } = await visit(site, at(second));
+  const { page: opened } = await visit(site, stepAddress(second));
   const bill = opened.getByRole("region", { name: "Bill" });
   await bill.getByRole("row", { name: /^total/ }).waitFor();
   const settled: number[] = [];
@@ -117,7 +117,7 @@ test("the bill is the ledger's, line by line, and the decisions are in their ord
 
 test("an answer is shown as Markdown at the press of a button, without a link or an image", async () => {
   const { site } = await analystSite();
-  const { page: opened, faults } = await visit(site, at(last));
+  const { page: opened, faults } = await visit(site, stepAddress(last));
   const answer = opened.getByRole("region", { name: "Answer" });
   await answer.getByText("**breached**").waitFor();
   await answer.getByRole("button", { name: "Markdown" }).press("Enter");
@@ -130,7 +130,7 @@ test("an answer is shown as Markdown at the press of a button, without a link or
 
 test("a reader without the right to content sees money, tokens and decisions, and no text", async () => {
   const { site } = await analystSite({ auth: authOf(["read"]) });
-  const { page: opened, faults } = await visit(site, at(last));
+  const { page: opened, faults } = await visit(site, stepAddress(last));
   await opened.getByLabel("API key").fill("the-key");
   await opened.keyboard.press("Enter");
   await opened.getByText("Your key lacks the scope content").waitFor();
@@ -153,10 +153,10 @@ test("an erased tree is marked as erased, and keeps its cost and decisions", asy
   const start = site.runtime.start.bind(site.runtime);
   site.runtime.start = (what, input, options) => start(what, input, { ...options, retention: "run" });
   const run = await analyst.run(site, "covenant");
-  const before = await visit(site, at(last));
+  const before = await visit(site, stepAddress(last));
   await before.page.getByText("steered by user").waitFor();
   await site.runtime.store.manifests.erase({ tenantId: null }, run.treeId);
-  const { page: opened, faults } = await visit(site, at(last));
+  const { page: opened, faults } = await visit(site, stepAddress(last));
   await opened.getByText("[erased] The content of this step was erased").waitFor();
   expect(await opened.locator("main").innerText()).not.toMatch(/Lakeside|Quote amounts|breached/);
   await opened.getByText(/reserved \$[\d.]+, settled \$0\.\d*[1-9]/).waitFor();
@@ -170,7 +170,7 @@ test("an erased tree is marked as erased, and keeps its cost and decisions", asy
 
 test("an unrecorded step shows how to record it, and a step in flight shows its ceiling", async () => {
   const { site } = await analystSite({ options: { record: "off" } });
-  const { page: opened } = await visit(site, at(last));
+  const { page: opened } = await visit(site, stepAddress(last));
   await opened.getByText("[not recorded] The content of this step was not recorded").waitFor();
   const model = manualModel({ id: "slow", price: { input: 1_000_000, output: 1_000_000 } });
   const slow = agent({ name: "slow", description: "Thinks", model, maxOutputTokens: 100 });

@@ -12,12 +12,12 @@ export const auditIsWhole: Predicate = {
     ...audits.flatMap(({ tenant, fault }) => (fault === null ? [] : [{ where: tenant, what: fault }])),
     ...audits.flatMap(({ tenant, sources }) => {
       const theirs = trees.filter(({ plan, end }) => plan.tenant === tenant && end !== null);
-      return theirs.flatMap((tree) => unaudited(tree, sources));
+      return theirs.flatMap((tree) => findUnaudited(tree, sources));
     }),
   ],
 };
 
-function unaudited({ plan, events }: TreeHistory, sources: readonly string[]): readonly Finding[] {
+function findUnaudited({ plan, events }: TreeHistory, sources: readonly string[]): readonly Finding[] {
   const times = Map.groupBy(sources, (source) => source);
   return events.flatMap((event) => {
     const note = auditOf(event);

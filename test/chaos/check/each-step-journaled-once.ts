@@ -11,7 +11,7 @@ export const eachStepJournaledOnce: Predicate = {
   id: "I2",
   claim: "each step is journaled at most once, without holes",
   looked: ({ journal }) => `${journal.length} journaled steps`,
-  findings: (history) => [...inJournals(history), ...inTraces(history)],
+  findings: (history) => [...findInJournals(history), ...findInTraces(history)],
 };
 
 const again: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ const again: ReadonlySet<string> = new Set([
   "retryAt",
 ]);
 
-function inJournals({ journal }: History): readonly Finding[] {
+function findInJournals({ journal }: History): readonly Finding[] {
   const found: Finding[] = [];
   for (const [execution, entries] of Map.groupBy(journal, (entry) => entry.execution)) {
     const numbers = new Set(entries.flatMap(({ name }) => numberOf(name) ?? []));
@@ -44,7 +44,7 @@ const numberOf = (name: JournalEntry["name"]): number | null => {
 
 type Picked = Extract<TraceLine, { readonly kind: "picked" }>;
 
-function inTraces({ traces }: History): readonly Finding[] {
+function findInTraces({ traces }: History): readonly Finding[] {
   const found: Finding[] = [];
   const steps = traces.filter(
     (line): line is Picked => line.kind === "picked" && / step .*:\d+$/.test(line.operation),

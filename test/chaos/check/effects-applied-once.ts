@@ -16,7 +16,7 @@ export const effectsAppliedOnce: Predicate = {
     ...[...Map.groupBy(history.effects, ({ order }) => order).values()].flatMap((deliveries) =>
       findings(history, deliveries),
     ),
-    ...missing(history),
+    ...findMissingEffects(history),
   ],
 };
 
@@ -31,7 +31,7 @@ function findings({ disturbances, trees }: History, deliveries: readonly Effect[
   const extra = deliveries.length - 1;
   if (first.tool === "mail" && extra > 0)
     found.push({ where, what: `brought ${extra} times too often without a decision` });
-  const begun = begunAt(trees, first);
+  const begun = gateTimeOf(trees, first);
   const hits = disturbances.filter(
     ({ from, until }) => until >= begun - 100 && from <= last.startedAt,
   ).length;
@@ -40,14 +40,14 @@ function findings({ disturbances, trees }: History, deliveries: readonly Effect[
 }
 
 /** Returns when it passed the gate: an execution frozen there arrives much later. */
-function begunAt(trees: History["trees"], { run, attempt, startedAt }: Effect): number {
+function gateTimeOf(trees: History["trees"], { run, attempt, startedAt }: Effect): number {
   const tree = trees.find(({ plan }) => plan.id === treeOf(run));
   const event = tree && only(tree, "tool.start").find((begun) => begun.attempt === attempt);
   return Math.min(startedAt, event?.at ?? Infinity);
 }
 
 /** A tool that reported success to its run must have reached the sink. */
-function missing({ trees, effects }: History): readonly Finding[] {
+function findMissingEffects({ trees, effects }: History): readonly Finding[] {
   const came = Map.groupBy(effects, ({ run }) => run);
   return trees.flatMap(({ events }) => {
     const done = new Map<string, number>();

@@ -27,19 +27,19 @@ function findings(history: History, tree: TreeHistory, cancel: CancelHistory): r
   const below = subtreeOf(tree, cancel.run);
   const mark = only(tree, "run.cancelling").find(({ runId }) => runId === cancel.run)?.seq ?? Infinity;
   return [
-    ...atTheGate(tree, below, mark),
-    ...atTheWitnesses(history, tree, cancel, below, mark),
+    ...findAtTheGate(tree, below, mark),
+    ...findAtTheWitnesses(history, tree, cancel, below, mark),
     ...tooLate(history, cancel),
   ];
 }
 
-function atTheGate(tree: TreeHistory, below: ReadonlySet<string>, mark: number): readonly Finding[] {
+function findAtTheGate(tree: TreeHistory, below: ReadonlySet<string>, mark: number): readonly Finding[] {
   return only(tree, "budget.reserved")
     .filter(({ seq, runId }) => seq > mark && below.has(runId))
     .map(({ runId, attempt }) => ({ where: runId, what: `passed the gate after the cancel: ${attempt}` }));
 }
 
-function atTheWitnesses(
+function findAtTheWitnesses(
   history: History,
   tree: TreeHistory,
   { askedAt, acceptedAt, receipt }: CancelHistory,

@@ -11,9 +11,9 @@ export const nothingPaidTwice: Predicate = {
   id: "I3",
   claim: "no call is sent for a step that was journaled",
   looked: (history) =>
-    `${history.bill.length} calls, ${late(history).length} of executions that were overtaken`,
+    `${history.bill.length} calls, ${findLateCalls(history).length} of executions that were overtaken`,
   findings: (history) =>
-    afterTheirJournal(history)
+    findCallsAfterJournal(history)
       .filter((call) => !wasOvertaken(history, call))
       .map(({ step, at, journaledAt }): Finding => ({
         where: step,
@@ -31,10 +31,10 @@ interface LateCall {
   readonly isRepeated: boolean;
 }
 
-const late = (history: History): readonly LateCall[] =>
-  afterTheirJournal(history).filter((call) => wasOvertaken(history, call));
+const findLateCalls = (history: History): readonly LateCall[] =>
+  findCallsAfterJournal(history).filter((call) => wasOvertaken(history, call));
 
-function afterTheirJournal(history: History): readonly LateCall[] {
+function findCallsAfterJournal(history: History): readonly LateCall[] {
   const journaled = journaledTimes(history);
   const results = resultingAttempts(history);
   const seen = new Set<string>();

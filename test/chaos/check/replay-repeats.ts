@@ -13,25 +13,25 @@ export const replayRepeats: Predicate = {
   claim: "replays ask for the same steps and get the same answers",
   looked: ({ traces }) => {
     const executions = new Set(
-      picked(traces).map(({ run, continuation, epoch }) => `${run} ${continuation} ${epoch}`),
+      pickTraces(traces).map(({ run, continuation, epoch }) => `${run} ${continuation} ${epoch}`),
     );
-    const journals = new Set(picked(traces).map(({ run, continuation }) => `${run} ${continuation}`));
+    const journals = new Set(pickTraces(traces).map(({ run, continuation }) => `${run} ${continuation}`));
     return `${executions.size} executions of ${journals.size} journals`;
   },
   findings: (history) => [
-    ...different(history),
+    ...findDifferences(history),
     ...history.divergences.map((line) => ({ where: "a worker's log", what: line })),
     ...history.stopped.map((execution) => ({ where: execution, what: "stopped by Restate" })),
   ],
 };
 
-const picked = (traces: readonly TraceLine[]): readonly Picked[] =>
+const pickTraces = (traces: readonly TraceLine[]): readonly Picked[] =>
   traces.filter((line): line is Picked => line.kind === "picked");
 
-function different({ traces }: History): readonly Finding[] {
+function findDifferences({ traces }: History): readonly Finding[] {
   const found: Finding[] = [];
   const byPlace = Map.groupBy(
-    picked(traces),
+    pickTraces(traces),
     ({ run, continuation, index }) => `${run} ${continuation} #${index}`,
   );
   for (const [where, lines] of byPlace) {

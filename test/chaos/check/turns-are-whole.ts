@@ -25,9 +25,9 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
   if (path === null) return [{ where, what: "its path is broken, or leads through a branch" }];
   const turns = trees.filter(({ plan }) => plan.tenant === tenant && plan.session === session);
   return [
-    ...turns.flatMap((tree) => ofTurn(tree, path)),
-    ...strangers(where, turns, path),
-    ...disorder(where, turns, path),
+    ...turns.flatMap((tree) => checkTurn(tree, path)),
+    ...findForeignEntries(where, turns, path),
+    ...findDisorder(where, turns, path),
   ];
 }
 
@@ -46,7 +46,7 @@ export function pathOf({ leaf, entries }: ConversationHistory): readonly string[
 
 export const runOf = (entry: string): string => entry.slice(0, entry.lastIndexOf("."));
 
-function ofTurn(tree: TreeHistory, path: readonly string[]): readonly Finding[] {
+function checkTurn(tree: TreeHistory, path: readonly string[]): readonly Finding[] {
   const { plan, end } = tree;
   const where = `${plan.id}~0`;
   const own = path.flatMap((id, place) =>
@@ -71,7 +71,7 @@ function ofTurn(tree: TreeHistory, path: readonly string[]): readonly Finding[] 
   return [];
 }
 
-function strangers(
+function findForeignEntries(
   where: string,
   turns: readonly TreeHistory[],
   path: readonly string[],
@@ -81,7 +81,11 @@ function strangers(
 }
 
 /** Turns follow each other as their trees began. */
-function disorder(where: string, turns: readonly TreeHistory[], path: readonly string[]): readonly Finding[] {
+function findDisorder(
+  where: string,
+  turns: readonly TreeHistory[],
+  path: readonly string[],
+): readonly Finding[] {
   const began = new Map(turns.map((tree) => [`${tree.plan.id}~0`, only(tree, "run.start")[0]?.at ?? 0]));
   const runs = [...new Set(path.map(runOf))];
   return runs.flatMap((run, index) => {

@@ -72,7 +72,7 @@ async function strand(stage: Stage, runtime: Runtime): Promise<readonly Tree[]> 
   const diverged = others.slice(0, treesOfEach).map(({ run }) => runtime.run(`${run.treeId}~1`));
   await inLanes(diverged, 4, async (child) => {
     await child.signal("go");
-    await until(async () => (await child.blocker())?.kind === "diverged");
+    await waitUntil(async () => (await child.blocker())?.kind === "diverged");
   });
   return [...killed, ...others];
 }
@@ -92,7 +92,7 @@ async function start(runtime: Runtime, group: string): Promise<readonly Tree[]> 
       ...(hasDeadline && { deadlineS }),
     });
     const child = runtime.run(`${run.treeId}~1`);
-    await until(async () => (await waits(child)) && (await waits(run)));
+    await waitUntil(async () => (await waits(child)) && (await waits(run)));
     return { run, session, hasDeadline, startedAt };
   });
 }
@@ -163,7 +163,7 @@ async function openCrew(
 }
 
 /** Waits until a condition holds. @throws after 30 seconds. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
+async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
   const latest = performance.now() + 30_000;
   while (!(await holds())) {
     if (performance.now() > latest) throw new Error("a tree did not come to where it should be stranded");

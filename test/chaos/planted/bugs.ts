@@ -146,7 +146,7 @@ export const bugs: readonly PlantedBug[] = [
 ];
 
 /** Returns the source of a bug's file with the bug. @throws Error if its text does not occur there exactly once. */
-export function planted(
+export function plantBug(
   source: string,
   { file, was, is, what }: Pick<PlantedBug, "file" | "was" | "is" | "what">,
 ): string {

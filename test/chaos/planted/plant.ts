@@ -1,5 +1,5 @@
 import { registerHooks } from "node:module";
-import { bugs, planted } from "./bugs.ts";
+import { bugs, plantBug } from "./bugs.ts";
 
 /** Loaded before a worker's own code: `REEVE_PLANTED` names the predicate whose bug is inserted. */
 const bug = bugs.find(({ predicate }) => predicate === process.env["REEVE_PLANTED"]);
@@ -11,6 +11,6 @@ if (bug)
       const loaded = next(url, context);
       if (!url.endsWith(`/src/${bug.file}`)) return loaded;
       const source = typeof loaded.source === "string" ? loaded.source : decoder.decode(loaded.source);
-      return { ...loaded, source: planted(source, bug) };
+      return { ...loaded, source: plantBug(source, bug) };
     },
   });

@@ -60,24 +60,24 @@ export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? 
 /** An engine that marks every call with its run, step and attempt, and traces the answers to executions. */
 export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
   return delegateEngine(engine, {
-    define: (program) => engine.define(markedProgram(program, trace)),
+    define: (program) => engine.define(markProgram(program, trace)),
   });
 }
 
-function markedProgram(program: EngineProgram, trace: (line: TraceLine) => void): EngineProgram {
+function markProgram(program: EngineProgram, trace: (line: TraceLine) => void): EngineProgram {
   const objects = program.objects.map((definition) => ({
     ...definition,
     methods: Object.fromEntries(
       Object.entries(definition.methods).map(([name, method]) => [
         name,
-        (object: ObjectContext, argument: Json) => method(withLaunches(object, trace), argument),
+        (object: ObjectContext, argument: Json) => method(traceLaunches(object, trace), argument),
       ]),
     ),
   }));
-  return { ...program, objects, run: (primitives) => program.run(marked(primitives, trace)) };
+  return { ...program, objects, run: (primitives) => program.run(markPrimitives(primitives, trace)) };
 }
 
-function withLaunches(object: ObjectContext, trace: (line: TraceLine) => void): ObjectContext {
+function traceLaunches(object: ObjectContext, trace: (line: TraceLine) => void): ObjectContext {
   return delegateObject(object, {
     launch: (launched) => {
       const execution = object.launch(launched);
@@ -87,7 +87,7 @@ function withLaunches(object: ObjectContext, trace: (line: TraceLine) => void): 
   });
 }
 
-function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): ExecutionPrimitives {
+function markPrimitives(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): ExecutionPrimitives {
   const { launch, epoch } = inner;
   const names = new Map<Operation, string>();
   let picks = 0;
@@ -99,7 +99,7 @@ function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): E
     step: (name, run) =>
       named(
         `step ${name}`,
-        inner.step(name, (io) => inCall(launch.runId, io, run)),
+        inner.step(name, (io) => runInCall(launch.runId, io, run)),
       ),
     call: (to, method, argument) =>
       named(`call ${to.type}.${method} ${digest(argument)}`, inner.call(to, method, argument)),
@@ -128,7 +128,7 @@ function marked(inner: ExecutionPrimitives, trace: (line: TraceLine) => void): E
 }
 
 /** Runs a closure, and learns its attempt from its call of the gate. */
-function inCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>): Promise<Json> {
+function runInCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>): Promise<Json> {
   const mark: CallMark = { run, step: null, attempt: null };
   const call: StepIo["call"] = (to, method, argument) => {
     if (method === "begin") {

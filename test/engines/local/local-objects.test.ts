@@ -44,11 +44,11 @@ function createObjects(): LocalObjects {
   return objects;
 }
 
-const at = (key: string) => ({ type: "box", key });
+const boxAt = (key: string) => ({ type: "box", key });
 
 test("a method lists names by prefix as it has changed them", async () => {
   const objects = createObjects();
-  const call = (method: string, argument: Json): Promise<Json> => objects.ask(at("a"), method, argument);
+  const call = (method: string, argument: Json): Promise<Json> => objects.ask(boxAt("a"), method, argument);
   for (const name of ["in/b", "in/a", "out"]) await call("put", name);
   expect(await call("move", null)).toEqual([
     ["in/a", "in/b"],
@@ -59,13 +59,13 @@ test("a method lists names by prefix as it has changed them", async () => {
 
 test("an object without state and without waiting callers is freed", async () => {
   const objects = createObjects();
-  await objects.ask(at("a"), "put", "x");
-  await objects.ask(at("b"), "names", "");
-  await objects.ask(at("c"), "fail", null).catch(() => undefined);
+  await objects.ask(boxAt("a"), "put", "x");
+  await objects.ask(boxAt("b"), "names", "");
+  await objects.ask(boxAt("c"), "fail", null).catch(() => undefined);
   expect(objects.size).toBe(1);
   const stop = new AbortController();
-  const waiting = objects.waitForChange(at("a"), { signal: stop.signal, name: "never" });
-  await objects.ask(at("a"), "take", "x");
+  const waiting = objects.waitForChange(boxAt("a"), { signal: stop.signal, name: "never" });
+  await objects.ask(boxAt("a"), "take", "x");
   expect(objects.size).toBe(1);
   stop.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
@@ -74,12 +74,12 @@ test("an object without state and without waiting callers is freed", async () =>
 
 test("the last 1,000 finished objects are kept", async () => {
   const objects = createObjects();
-  await objects.ask(at("lives"), "put", "x");
+  await objects.ask(boxAt("lives"), "put", "x");
   for (let n = 0; n < 1_100; n++) {
-    await objects.ask(at(`tree ${n}`), "put", "x");
-    await objects.ask(at(`tree ${n}`), "put", "finished");
+    await objects.ask(boxAt(`tree ${n}`), "put", "x");
+    await objects.ask(boxAt(`tree ${n}`), "put", "finished");
   }
   expect(objects.size).toBe(1_001);
-  expect(await objects.ask(at("tree 99"), "names", "")).toEqual([]);
-  expect(await objects.ask(at("tree 100"), "names", "")).toEqual(["finished", "x"]);
+  expect(await objects.ask(boxAt("tree 99"), "names", "")).toEqual([]);
+  expect(await objects.ask(boxAt("tree 100"), "names", "")).toEqual(["finished", "x"]);
 });

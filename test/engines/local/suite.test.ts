@@ -3,7 +3,7 @@ import { engineSuite, type SuiteHarness } from "reeve/testing/suites";
 import { describe, test } from "vitest";
 import { Runtime } from "#runtime";
 
-const on = (replayEveryStep: boolean): SuiteHarness => ({
+const harnessWith = (replayEveryStep: boolean): SuiteHarness => ({
   runtime: async (options) => new Runtime({ ...options, engine: local({ replayEveryStep }) }),
 });
 
@@ -14,7 +14,7 @@ describe.each([
   test.each(engineSuite.map((engineCase) => [engineCase.name, engineCase] as const))(
     "%s",
     async (_name, engineCase) => {
-      await engineCase.run(on(replayEveryStep));
+      await engineCase.run(harnessWith(replayEveryStep));
     },
   );
 });

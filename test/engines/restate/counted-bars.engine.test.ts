@@ -250,12 +250,12 @@ test(
     })();
     await expect.poll(() => types.length, poll).toBeGreaterThan(0);
     await shape.idle();
-    await aMomentLater();
+    await waitForNextBatch();
     read.resolve(payload);
     for (let step = 0; step < 5; step++) {
       await expect.poll(() => types.filter((type) => type === "model.start").length, poll).toBe(step + 1);
       await shape.idle();
-      await aMomentLater();
+      await waitForNextBatch();
       model.calls[step]?.answer(payload);
     }
     await watching;
@@ -300,7 +300,7 @@ test(
 );
 
 /** Waits until new events form a separate batch, which is then handed over with its order. */
-async function aMomentLater(): Promise<void> {
+async function waitForNextBatch(): Promise<void> {
   const began = Date.now();
   await expect.poll(() => Date.now() - began, poll).toBeGreaterThan(100);
 }

@@ -203,7 +203,7 @@ export async function inTurn<T, R>(
 }
 
 /** Evaluates the query each time the object may have changed, until the condition holds. */
-export async function until<T>(
+export async function waitUntil<T>(
   engine: Engine,
   object: ObjectAddress,
   query: string,
@@ -212,5 +212,5 @@ export async function until<T>(
   const value = Json.as<T>(await engine.call(object, query, null));
   if (isAsWished(value)) return value;
   await engine.waitForChange(object, { signal: AbortSignal.timeout(60_000) });
-  return until(engine, object, query, isAsWished);
+  return waitUntil(engine, object, query, isAsWished);
 }

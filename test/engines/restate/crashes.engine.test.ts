@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Engine, Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { fresh, launch, program, settle, until } from "./counter-program.ts";
+import { fresh, launch, program, settle, waitUntil } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
@@ -29,12 +29,12 @@ test("another worker continues a run after its worker is killed inside a step", 
   engine.define(program);
   const tree = fresh();
   await engine.call(tree, "launch", null);
-  const begun = await until<string[]>(engine, tree, "words", (words) => words.length === 2);
+  const begun = await waitUntil<string[]>(engine, tree, "words", (words) => words.length === 2);
   const [first, victim] = [begun[0], workers.find(({ pid }) => begun[1] === `second ${pid}`)];
   expect(first).toBe("first");
   await kill(victim);
   await engine.call(tree, "add", 1);
-  const words = await until<string[]>(engine, tree, "words", (said) => said.includes("end"));
+  const words = await waitUntil<string[]>(engine, tree, "words", (said) => said.includes("end"));
   const survivor = workers.find((worker) => worker !== victim);
   expect(words).toEqual(["first", `second ${victim?.pid}`, `second ${survivor?.pid}`, "end"]);
 }, 300_000);

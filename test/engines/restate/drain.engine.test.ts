@@ -11,7 +11,7 @@ let double: FakeProvider;
 /** The requests to the fake provider, by model. Held ones are answered on release. */
 let requests: string[];
 let held: Record<string, PromiseWithResolvers<void>>;
-const asked = (model: string): number => requests.filter((name) => name === model).length;
+const countRequests = (model: string): number => requests.filter((name) => name === model).length;
 
 async function script({ model }: ProviderRequest): Promise<{ text: string }> {
   requests.push(model);
@@ -38,7 +38,7 @@ afterEach(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test("a worker that must end in a model step keeps its answer; the run continues elsewhere", async () => {
-  const [busy, other, run] = await startOnOneOfTwo("inside", () => asked("stuck") === 1);
+  const [busy, other, run] = await startOnOneOfTwo("inside", () => countRequests("stuck") === 1);
   busy.process.kill("SIGTERM");
   await eventually(async () => (await fetch(`${busy.probes}/ready`)).status === 503);
   expect(await (await fetch(`${busy.probes}/ready`)).json()).toEqual({ ready: false, reason: "draining" });
@@ -52,7 +52,7 @@ test("a worker that must end in a model step keeps its answer; the run continues
     output: ["quick answers", "stuck answers", "quick answers"],
     inDoubtMicros: 0,
   });
-  expect([asked("quick"), asked("stuck")]).toEqual([3, 1]);
+  expect([countRequests("quick"), countRequests("stuck")]).toEqual([3, 1]);
   expect(await figure(other, "executions_ended_total")).toBe(1);
 }, 300_000);
 
@@ -72,19 +72,19 @@ test("a draining worker keeps the results of all concurrent steps, and begins no
     ],
     inDoubtMicros: 0,
   });
-  expect([asked("quick"), asked("stuck"), asked("stuck-too")]).toEqual([2, 1, 1]);
+  expect([countRequests("quick"), countRequests("stuck"), countRequests("stuck-too")]).toEqual([2, 1, 1]);
   expect(await figure(other, "executions_ended_total")).toBe(1);
 }, 300_000);
 
 test("a waiting run leaves a draining worker at once, and waits in another worker", async () => {
-  const [busy, other, run] = await startOnOneOfTwo("between", () => asked("quick") === 1);
+  const [busy, other, run] = await startOnOneOfTwo("between", () => countRequests("quick") === 1);
   await eventually(async () => (await run.status()) === "waiting");
   busy.process.kill("SIGTERM");
   expect(await busy.exit).toBe(0);
   await eventually(async () => (await figure(other, "executions_open")) === 1);
   await run.signal("go");
   expect(await run.result()).toMatchObject({ output: ["quick answers", "quick answers"] });
-  expect(asked("quick")).toBe(2);
+  expect(countRequests("quick")).toBe(2);
 }, 300_000);
 
 test("a drain ends at its timeout, and reports unfinished work", async () => {

@@ -29,7 +29,7 @@ afterAll(async () => {
 type Method = (...given: readonly unknown[]) => unknown;
 
 /** The same object with another method of one name. */
-function replaced<Target extends object>(
+function replaceMethod<Target extends object>(
   target: Target,
   name: string,
   by: (found: Method) => unknown,
@@ -45,7 +45,7 @@ function replaced<Target extends object>(
 }
 
 /** A store with one method that fails after its work: to the caller, each time looks like a crash. */
-function failing(store: Store, part: Part, method: string, done: () => void): Store {
+function failAfter(store: Store, part: Part, method: string, done: () => void): Store {
   const fail =
     (act: Method) =>
     async (...given: readonly unknown[]): Promise<never> => {
@@ -53,7 +53,7 @@ function failing(store: Store, part: Part, method: string, done: () => void): St
       done();
       throw new Error("lost");
     };
-  return replaced(store, part, () => replaced(store[part], method, fail));
+  return replaceMethod(store, part, () => replaceMethod(store[part], method, fail));
 }
 
 const talker: Agent = {
@@ -80,7 +80,7 @@ async function query(text: string): Promise<readonly Json[]> {
 }
 
 /** A worker that dies after a write to its store, repeatedly, until another one takes over. */
-async function dieBehind(part: Part, method: string, then: (store: Store, tree: TreeId) => Promise<void>) {
+async function crashAfter(part: Part, method: string, then: (store: Store, tree: TreeId) => Promise<void>) {
   const namespace = `erasing-${part}-${method}`;
   const port = await freePort();
   const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });
@@ -91,7 +91,7 @@ async function dieBehind(part: Part, method: string, then: (store: Store, tree: 
     return runtime;
   };
   const died = Promise.withResolvers<void>();
-  const first = await worker(failing(store, part, method, died.resolve));
+  const first = await worker(failAfter(store, part, method, died.resolve));
   const { runId, treeId } = await first.start(talker, "go", { tenant: "acme", retention: "run" });
   await died.promise;
   await first[Symbol.asyncDispose]();
@@ -114,7 +114,7 @@ test.each([
 ] as const)(
   "after a worker died behind %s.%s the next worker completes the erasure",
   async (part, method) => {
-    const { store, runtime, run } = await dieBehind(part, method, async () => undefined);
+    const { store, runtime, run } = await crashAfter(part, method, async () => undefined);
     await using _ = runtime;
     expect(await run.result()).toMatchObject({ output: null, erased: true });
     const erasures = (await store.audit.read(acme, 0, 100)).filter(({ kind }) => kind === "retention");
@@ -123,7 +123,7 @@ test.each([
 );
 
 test("an order is not retried forever if the key of its tree is destroyed", async () => {
-  const { runtime } = await dieBehind("runs", "put", (store, tree) => store.keys.destroy(acme, tree));
+  const { runtime } = await crashAfter("runs", "put", (store, tree) => store.keys.destroy(acme, tree));
   await runtime[Symbol.asyncDispose]();
 });
 

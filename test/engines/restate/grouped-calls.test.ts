@@ -46,7 +46,7 @@ class Calls {
   /** Answers a call that has arrived. */
   async answer(index: number, reply: Json): Promise<void> {
     this.arrived[index]?.answer(reply);
-    await settled();
+    await settle();
   }
 
   /** The arguments of the calls that travel together. */
@@ -59,7 +59,7 @@ class Calls {
 }
 
 /** Resolves when all that can happen now has happened. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const replies = (...given: readonly BatchedReply[]): Json => Json.of(given);
 
@@ -147,7 +147,7 @@ test("a batch without waiting callers is abandoned, and the next calls are sent"
   controller.abort(new RangeError("no longer"));
   await expect(made[1]).rejects.toThrow("no longer");
   await expect(made[2]).rejects.toThrow("no longer");
-  await settled();
+  await settle();
   expect(calls.arrived[2]).toMatchObject({ method: "add", argument: 4 });
 });
 
@@ -156,7 +156,7 @@ test("a batch refused as a whole is sent again call by call", async () => {
   const made = [1, 2, 3].map((argument) => calls.call(argument));
   await calls.answer(0, "one");
   calls.arrived[1]?.fail(new TypeError("no method batch"));
-  await settled();
+  await settle();
   expect(calls.arrived.slice(2)).toMatchObject([{ argument: 2 }, { argument: 3 }]);
   await calls.answer(2, "two");
   await calls.answer(3, "three");

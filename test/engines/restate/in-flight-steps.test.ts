@@ -15,7 +15,7 @@ function beginEndless(holder: StepLease, key = "step"): Promise<AbortSignal> {
   });
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve());
@@ -27,7 +27,7 @@ test("a closure of a lost attempt is aborted when no attempt has come back for i
   const signal = await beginEndless(holder);
   expect(signal.aborted).toBe(false);
   holder.lost();
-  await aborted(signal);
+  await waitForAbort(signal);
   expect(steps.size).toBe(0);
 });
 
@@ -39,7 +39,7 @@ test("a closure that the next attempt has taken over outlives the attempt that b
   const second = steps.attempt("execution");
   void second.run("taken", new AbortController().signal, async () => result);
   first.lost();
-  await aborted(left);
+  await waitForAbort(left);
   expect([taken.aborted, steps.size]).toEqual([false, 1]);
   second.ended();
   expect([taken.aborted, steps.size]).toEqual([true, 0]);

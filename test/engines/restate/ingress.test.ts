@@ -7,7 +7,7 @@ import { Ingress } from "../../../src/engines/restate/client/ingress.ts";
 import { ServiceNames } from "../../../src/engines/restate/service-names.ts";
 
 /** A server that gives these answers, in order. */
-async function answering(
+async function serveAnswers(
   statuses: readonly number[],
 ): Promise<AsyncDisposable & { readonly url: string; readonly left: () => number }> {
   const left = [...statuses];
@@ -38,8 +38,8 @@ const call = { to: { type: "object", key: "key" }, method: "method", argument: n
 test.each([429, 502, 503, 504])(
   "a call answered with status %i is made again, at the next node",
   async (status) => {
-    await using busy = await answering([status, status]);
-    await using ready = await answering([]);
+    await using busy = await serveAnswers([status, status]);
+    await using ready = await serveAnswers([]);
     const ingress = ingressTo(busy.url, ready.url);
     // It is answered, but not by a worker that has the key.
     await expect(ingress.call(call)).rejects.toThrow(SealBrokenError);
@@ -49,7 +49,7 @@ test.each([429, 502, 503, 504])(
 );
 
 test("a call answered with status 500 is not made again", async () => {
-  await using failing = await answering([500]);
+  await using failing = await serveAnswers([500]);
   const ingress = ingressTo(failing.url);
   await expect(ingress.call(call)).rejects.toThrow("Restate answered 500");
   ingress.close();

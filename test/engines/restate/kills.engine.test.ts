@@ -19,12 +19,12 @@ let port: number;
 let requests: string[] = [];
 /** Number of times `stuck` and `mail` hang before they answer. */
 let hangs = 1;
-const asked = (model: string): number => requests.filter((name) => name === model).length;
+const countRequests = (model: string): number => requests.filter((name) => name === model).length;
 
 /** `stuck` and `mail` hang the first time they are asked, or the first few; then they answer. */
 async function script({ model }: ProviderRequest): Promise<{ text: string }> {
   requests.push(model);
-  if (model !== "quick" && asked(model) <= hangs) await held.promise;
+  if (model !== "quick" && countRequests(model) <= hangs) await held.promise;
   return { text: `${model} answers` };
 }
 
@@ -50,17 +50,17 @@ afterAll(() => server.stop());
 
 test("5.4 after a kill inside a model step the lost attempt stays in doubt, and the call is made once more", async () => {
   const run = await start("inside", { budget: { maxTokens: 20_000 } });
-  await killAndReplace(() => asked("stuck") >= 1);
+  await killAndReplace(() => countRequests("stuck") >= 1);
   const result = await run.result();
   expect(result).toMatchObject({
     status: "completed",
     output: ["quick answers", "stuck answers", "quick answers"],
   });
-  expect([asked("quick"), asked("stuck")]).toEqual([2, 2]);
+  expect([countRequests("quick"), countRequests("stuck")]).toEqual([2, 2]);
   expect(result.inDoubtMicros).toBeGreaterThan(0);
   // The provider completes and bills the lost call: the amount in doubt covers it.
   held.resolve();
-  await until(async () => double.bill.entries.length === 4);
+  await waitUntil(async () => double.bill.entries.length === 4);
   const bill = double.bill.costMicros({ quick: price, stuck: price });
   expect(bill).toBeGreaterThan(result.costMicros - result.inDoubtMicros);
   expect(bill).toBeLessThanOrEqual(result.costMicros);
@@ -68,33 +68,33 @@ test("5.4 after a kill inside a model step the lost attempt stays in doubt, and 
 
 test("5.1 after a kill between two steps recorded calls are not repeated", async () => {
   const run = await start("between");
-  await until(async () => (await run.status()) === "waiting");
+  await waitUntil(async () => (await run.status()) === "waiting");
   await killAndReplace(() => true);
   await run.signal("go");
   expect(await run.result()).toMatchObject({
     status: "completed",
     output: ["quick answers", "quick answers"],
   });
-  expect(asked("quick")).toBe(2);
+  expect(countRequests("quick")).toBe(2);
 }, 300_000);
 
 test("5.3 after a kill inside a tool that reports the tool is not run again, and its outcome is unknown", async () => {
   const run = await start("mailer-report");
-  await killAndReplace(() => asked("mail") >= 1);
+  await killAndReplace(() => countRequests("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: true, value: null });
-  expect(asked("mail")).toBe(1);
+  expect(countRequests("mail")).toBe(1);
 }, 300_000);
 
 test("5.3 after a kill inside a tool that reruns the tool is run again with the same key", async () => {
   const run = await start("mailer-rerun");
-  await killAndReplace(() => asked("mail") >= 1);
+  await killAndReplace(() => countRequests("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
-  expect(asked("mail")).toBe(2);
+  expect(countRequests("mail")).toBe(2);
 }, 300_000);
 
 test("5.3 after a kill inside a tool that asks a person decides", async () => {
   const run = await start("mailer-ask");
-  await killAndReplace(() => asked("mail") >= 1);
+  await killAndReplace(() => countRequests("mail") >= 1);
   for await (const event of run.events()) {
     if (event.type === "approval.requested") await run.approve(event.approvalId);
   }
@@ -104,16 +104,16 @@ test("5.3 after a kill inside a tool that asks a person decides", async () => {
 test("5.3 after a second kill inside a tool that asks the first decision does not count", async () => {
   hangs = 2;
   const run = await start("mailer-ask");
-  await killAndReplace(() => asked("mail") >= 1);
+  await killAndReplace(() => countRequests("mail") >= 1);
   const decisions = ["rerun", "never mind"];
   for await (const event of run.events()) {
     if (event.type !== "approval.requested") continue;
     const decision = decisions.shift() ?? "asked too often";
     await (decision === "rerun" ? run.approve(event.approvalId) : run.deny(event.approvalId));
-    if (decision === "rerun") await killAndReplace(() => asked("mail") >= 2);
+    if (decision === "rerun") await killAndReplace(() => countRequests("mail") >= 2);
   }
   expect((await run.result()).output).toEqual({ isError: true, value: null });
-  expect([asked("mail"), decisions]).toEqual([2, []]);
+  expect([countRequests("mail"), decisions]).toEqual([2, []]);
 }, 300_000);
 
 test("5.1 a run killed after its tree ended it, before its journal has the end, ends once", async () => {
@@ -123,15 +123,15 @@ test("5.1 a run killed after its tree ended it, before its journal has the end, 
     await Promise.all(workers.splice(0).map(kill));
   });
   const run = await start("once", {}, proxy.url);
-  await until(async () => proxy.ends > 0 && workers.length === 0);
+  await waitUntil(async () => proxy.ends > 0 && workers.length === 0);
   await startWorker(proxy.url);
   expect(await run.result()).toMatchObject({ status: "completed", output: "quick answers" });
   let ends = 0;
   for await (const { type } of run.events()) if (type === "run.end") ends += 1;
   expect(ends).toBe(1);
   // The second execution ends, too.
-  await until(async () => proxy.ends > 1 && (await openExecutions()) === 0);
-  expect(asked("quick")).toBe(1);
+  await waitUntil(async () => proxy.ends > 1 && (await openExecutions()) === 0);
+  expect(countRequests("quick")).toBe(1);
 }, 300_000);
 
 /** Returns how many executions of runs the server has that are not over. */
@@ -185,12 +185,12 @@ async function start(name: string, options = {}, ingress = server.ingress): Prom
 }
 
 async function killAndReplace(isTime: () => boolean): Promise<void> {
-  await until(async () => isTime());
+  await waitUntil(async () => isTime());
   await Promise.all(workers.splice(0).map(kill));
   await startWorker();
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
+async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 20_000;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error("it did not come to that");

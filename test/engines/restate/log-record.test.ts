@@ -4,7 +4,7 @@ import { sdkLog, type LogRecord } from "../../../src/engines/restate/operations/
 
 const message = "Error when processing a Restate context operation.\n";
 
-function logged(error: Error): readonly LogRecord[] {
+function logError(error: Error): readonly LogRecord[] {
   const records: LogRecord[] = [];
   const log = sdkLog(
     (record) => records.push(record),
@@ -17,7 +17,7 @@ function logged(error: Error): readonly LogRecord[] {
 
 test("an error that the runtime has reported is not logged again when Restate retries after it", () => {
   const error = new TypeError("of ada");
-  expect(logged(new Error("wrapped", { cause: error }))).toMatchObject([
+  expect(logError(new Error("wrapped", { cause: error }))).toMatchObject([
     {
       level: "warn",
       message: "Error when processing a Restate context operation.",
@@ -25,6 +25,6 @@ test("an error that the runtime has reported is not logged again when Restate re
     },
   ]);
   diagnose("agent lead", error);
-  expect(logged(new Error("wrapped", { cause: error }))).toEqual([]);
-  expect(logged(error)).toEqual([]);
+  expect(logError(new Error("wrapped", { cause: error }))).toEqual([]);
+  expect(logError(error)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Engine, ForeignError, IdConflictError, Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { fresh, program, tryTimes, until } from "./counter-program.ts";
+import { fresh, program, tryTimes, waitUntil } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
@@ -102,7 +102,7 @@ test("concurrent reads and calls of a method happen once although the method is 
 test("a delayed message arrives after its delay", async () => {
   const target = fresh();
   await engine.call(fresh(), "addElsewhereLater", target.key);
-  expect(await until(engine, target, "total", (total) => total !== null)).toBe(1);
+  expect(await waitUntil(engine, target, "total", (total) => total !== null)).toBe(1);
 });
 
 test("a key may hold any character", async () => {
@@ -137,7 +137,7 @@ test("waiting for a change ends with the signal's reason", async () => {
 test("a sink's call is made once, however often the sink is retried", async () => {
   const object = fresh();
   await engine.call(object, "tally", 3);
-  const said = await until<Json[]>(engine, object, "words", ({ length }) => length > 0);
+  const said = await waitUntil<Json[]>(engine, object, "words", ({ length }) => length > 0);
   expect(said).toEqual([[1, 11, true]]);
   expect(await engine.call(object, "total", null)).toBe(11);
 });

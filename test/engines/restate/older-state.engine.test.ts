@@ -43,17 +43,17 @@ const plain =
     return method(context, argument);
   };
 
-const allPlain = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
+const removeProtocolNumbers = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
   Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, plain(method)]));
 
 /** A release whose stored values have no protocol number. */
-const older = (inner: Engine): Engine =>
+const olderRelease = (inner: Engine): Engine =>
   delegateEngine(inner, {
     define: (given) => {
       const objects = given.objects.map((each) => ({
         ...each,
-        methods: allPlain(each.methods),
-        queries: allPlain(each.queries),
+        methods: removeProtocolNumbers(each.methods),
+        queries: removeProtocolNumbers(each.queries),
       }));
       inner.define({ ...given, objects });
     },
@@ -64,7 +64,10 @@ async function worker(
   port: number,
 ): Promise<{ readonly runtime: Runtime; readonly engine: RestateEngine }> {
   const engine = restate({ ...server, build, namespace: "older", requestTimeoutMs: 30_000, log: () => {} });
-  const runtime = createRuntime({ agents: [waiter], engine: build === "old" ? older(engine) : engine });
+  const runtime = createRuntime({
+    agents: [waiter],
+    engine: build === "old" ? olderRelease(engine) : engine,
+  });
   await runtime.serve({ port, deltas: null });
   return { runtime, engine };
 }

@@ -13,7 +13,7 @@ import {
   restate,
   restateServer,
 } from "reeve/engines/restate";
-import { fresh, launch, program, settle, until } from "./counter-program.ts";
+import { fresh, launch, program, settle, waitUntil } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 import { eventually } from "./worker-process.ts";
 
@@ -42,7 +42,7 @@ test("the gauges count executions, steps that are kept, and calls from inside st
   await begun;
   expect(engine.gauges()).toMatchObject({ openExecutions: 1, startedExecutions: 1, keptSteps: 1 });
   released.resolve(null);
-  await until<string[]>(engine, tree, "words", (words) => words.includes("end"));
+  await waitUntil<string[]>(engine, tree, "words", (words) => words.includes("end"));
   await eventually(() => engine.gauges().openExecutions === 0);
   const { gate, uptimeS, ...counts } = engine.gauges();
   expect(counts).toEqual({ openExecutions: 0, startedExecutions: 1, endedExecutions: 1, keptSteps: 0 });
@@ -141,8 +141,8 @@ test("only a server that signs with one of the identity keys can call a worker",
   const port = await freePort();
   await serve({ ...own, build: "signed", identityKeys: [publicKey] }, port);
   expect(await engine.call(fresh(), "add", 2)).toBe(2);
-  expect(await unsigned(port, "/v/signed/discover")).toBe(401);
-  expect(await unsigned(port, "/v/signed/invoke/reeve.counter/add")).toBe(401);
+  expect(await sendUnsigned(port, "/v/signed/discover")).toBe(401);
+  expect(await sendUnsigned(port, "/v/signed/invoke/reeve.counter/add")).toBe(401);
   await engine[Symbol.asyncDispose]();
   const other = serve({
     ...own,
@@ -180,7 +180,7 @@ async function launchHeld() {
 }
 
 /** Returns the response to an unsigned request. */
-async function unsigned(port: number, path: string): Promise<number> {
+async function sendUnsigned(port: number, path: string): Promise<number> {
   const client = connect(`http://127.0.0.1:${port}`);
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   client.once("error", reject);

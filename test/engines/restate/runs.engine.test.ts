@@ -8,7 +8,7 @@ import {
   TooLargeError,
 } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { fresh, inTurn, launch, program, settle, until } from "./counter-program.ts";
+import { fresh, inTurn, launch, program, settle, waitUntil } from "./counter-program.ts";
 
 let server: RestateServer;
 let engine: Engine;
@@ -132,7 +132,7 @@ test("a wake-up ends the wait of a run that is not in memory", async () => {
     await settle(primitives, primitives.wake("now"));
     return "woken";
   });
-  await until<Json[]>(engine, tree, "words", (words) => words.length > 0);
+  await waitUntil<Json[]>(engine, tree, "words", (words) => words.length > 0);
   await engine.call(fresh(), "wake", { execution, name: "now" });
   expect(await result).toBe("woken");
 });

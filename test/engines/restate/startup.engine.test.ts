@@ -38,14 +38,14 @@ test("an admin address of another program is refused with the remedy", async () 
     "not-an-admin",
     `${ingress} answers, but is not Restate's admin: correct \`admin\` (usually port 9070)`,
   ]);
-  expect(await failure({ admin: await stranger("<html>hello</html>") })).toContain("not-an-admin");
+  expect(await failure({ admin: await serveText("<html>hello</html>") })).toContain("not-an-admin");
 });
 
 test.each([
   ["1.6.9", "too old: install a newer one"],
   ["2.0.0", "too new: install a newer reeve"],
 ])("a server of version %s is refused with the remedy", async (version, remedy) => {
-  expect(await failure({ admin: await stranger(JSON.stringify({ version })) })).toEqual([
+  expect(await failure({ admin: await serveText(JSON.stringify({ version })) })).toEqual([
     "server-version",
     `Reeve needs Restate 1.7 or a later 1.x, and the server is ${version}, ${remedy}`,
   ]);
@@ -78,7 +78,7 @@ test("a worker that the server cannot reach is refused with the remedy", async (
 }, 300_000);
 
 test("a port that is in use is refused with the remedy", async () => {
-  const taken = Number(new URL(await stranger("")).port);
+  const taken = Number(new URL(await serveText("")).port);
   const remedy = "end the process that has it, choose another";
   expect(await failure({}, taken)).toEqual([
     "port-in-use",
@@ -122,7 +122,7 @@ async function failure(options: Partial<RestateOptions>, port = 0): Promise<read
 }
 
 /** An HTTP server that answers the same to everything. */
-async function stranger(body: string): Promise<string> {
+async function serveText(body: string): Promise<string> {
   const http = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
   await once(http, "listening");
   strangers.push(http);

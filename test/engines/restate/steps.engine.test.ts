@@ -30,7 +30,7 @@ test("an aborted step sees the reason and still has a result", async () => {
   const { tree, execution, result } = await launch(engine, async (primitives) => {
     const step = primitives.step("work", async ({ signal }) => {
       started.resolve();
-      await aborted(signal);
+      await waitForAbort(signal);
       return String(signal.reason);
     });
     await primitives.race(new Set([step, primitives.wake("stop")]));
@@ -46,7 +46,7 @@ test("a step that still runs when its run ends is aborted", async () => {
   const stopped = Promise.withResolvers<void>();
   const { result } = await launch(engine, async (primitives) => {
     const slow = primitives.step("slow", async ({ signal }) => {
-      await aborted(signal);
+      await waitForAbort(signal);
       stopped.resolve();
       return null;
     });
@@ -80,7 +80,7 @@ test("a run still gets messages during a step longer than the inactivity timeout
   const { result } = await launch(engine, async (primitives) => {
     attempts += 1;
     const step = primitives.step("work", async ({ signal }) => {
-      await aborted(signal);
+      await waitForAbort(signal);
       return String(signal.reason);
     });
     const timer = primitives.sleepUntil(end);
@@ -122,7 +122,7 @@ test("an execution that is restarted after every operation does nothing twice", 
   await fuzzed[Symbol.asyncDispose]();
 });
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 

@@ -86,7 +86,7 @@ test("a run waits for its build while another has its port", async () => {
   const other = await work({ ...young, port: old.port }, "2");
   await run.signal("go");
   await eventually(() => other.said().includes(`runs of build ${old.name} wait`));
-  await stuck(run, "unserved");
+  await waitForBlocker(run, "unserved");
   const own = await startWaiting("editor", "2");
   await own.signal("go");
   expect((await own.result()).output).toEqual(["answer 2", "answer 3", young.name]);
@@ -102,7 +102,7 @@ test("a run with a missing build waits, and moves to a compatible one without re
   await kill(gone);
   await work(young, "1");
   await run.signal("go");
-  expect(await stuck(run, "unserved")).toMatchObject({
+  expect(await waitForBlocker(run, "unserved")).toMatchObject({
     build: old.name,
     words: expect.stringMatching(/^error when calling its worker: .*Connection refused/),
     retryAt: expect.any(Number),
@@ -163,9 +163,9 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
   const own = await startWaiting("editor", "2");
   expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
   await run.signal("go");
-  await refused(other);
+  await waitForRefusal(other);
   expect(await run.status()).toBe("waiting");
-  expect(await stuck(run, "version")).toMatchObject({
+  expect(await waitForBlocker(run, "version")).toMatchObject({
     build: young.name,
     words: "agent editor is at version 2 here; the run began with 1",
   });
@@ -193,9 +193,9 @@ test("a run that continues on an incompatible newest build waits there until it 
   const run = await startWaiting("cycler");
   const other = await work(young, "2");
   await run.signal("go");
-  await refused(other);
+  await waitForRefusal(other);
   // The worker reports its refusal before the server has recorded it.
-  await stuck(run, "version");
+  await waitForBlocker(run, "version");
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
     moved: 1,
     left: 0,
@@ -215,13 +215,13 @@ async function kill({ process: worker, exit }: WorkerProcess): Promise<void> {
   await exit;
 }
 
-async function refused({ said }: WorkerProcess): Promise<void> {
+async function waitForRefusal({ said }: WorkerProcess): Promise<void> {
   const line = /^incompatible-version: agent \w+ is at version 2 here; the run began with 1$/m;
   await eventually(() => line.test(said()));
 }
 
 /** Returns the blocker of a run, once it is of this kind. */
-async function stuck(run: RunHandle, kind: Blocker["kind"]): Promise<Blocker | null> {
+async function waitForBlocker(run: RunHandle, kind: Blocker["kind"]): Promise<Blocker | null> {
   let found: Blocker | null = null;
   await eventually(async () => (found = await run.blocker())?.kind === kind);
   return found;

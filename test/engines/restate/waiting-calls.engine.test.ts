@@ -41,14 +41,14 @@ test("3.10 a call that waits for a call in flight continues after the only worke
   const options = { ...server, namespace, log: () => undefined };
   // Only starts the tree: nothing is served here yet.
   const run = await createRuntime({ agents, engine: restate(options) }).start(lead, "go", { budget });
-  const ended = await first(run.events(), ({ type, agent }) => type === "run.end" && agent === "caller");
-  await first(run.events(), ({ type, agent }) => type === "model.start" && agent === "holder");
+  const ended = await findFirst(run.events(), ({ type, agent }) => type === "run.end" && agent === "caller");
+  await findFirst(run.events(), ({ type, agent }) => type === "model.start" && agent === "holder");
   await killWorkers();
   await using tuesday = createRuntime({ agents, engine: restate({ ...options, build: "tuesday" }) });
   await tuesday.serve({ port: 0, deltas: null });
   await tuesday.run(ended.runId).send("call");
   const events = tuesday.run(run.runId).events();
-  const woken = await first(events, ({ type }) => type === "budget.waiting");
+  const woken = await findFirst(events, ({ type }) => type === "budget.waiting");
   const { status, output } = await tuesday.run(woken.runId).result();
   // The holder's reservation remains booked, in doubt: less is left than requested.
   expect({ status, output }).toEqual({
@@ -83,7 +83,7 @@ test.each<[string, TreeShape["ceiling"]]>([
   treeCount * 15_000,
 );
 
-async function first(
+async function findFirst(
   events: AsyncIterable<NumberedEvent>,
   fits: (event: NumberedEvent) => boolean,
 ): Promise<NumberedEvent> {
