@@ -86,7 +86,7 @@ export const userCases: readonly StoreCase[] = [
     const users = [ann, bob, null];
     for (const user of users) await writeEverything(store, tenant, user);
     for (const user of users) {
-      const records = await exportUser(store, tenant, user);
+      const records = await readExport(store, tenant, user);
       assert.deepEqual(kinds(records), expectedKinds(store));
       const others = users.filter((other) => other !== user).map((other) => `-of-${other ?? "no-user"}`);
       for (const other of others) assert.ok(!JSON.stringify(records).includes(other), `found ${other}`);
