@@ -42,7 +42,7 @@ test("memory of a user is listed, searched and erased", async () => {
   const facts = await server.reeve("memory", "facts", "--user", "ada");
   expect(facts.said).toMatch(/^key +since +until +value\ncity .* Ada lives in Lisbon\.\n$/);
   expect((await server.reeve("memory", "blocks", "--user", "ada")).said).toBe(
-    "human (11 of 100 characters)\n  Drinks tea.\n\nmill (shared by all users, 16 of 100 characters)\n  The pump is old.\n",
+    "human (11 of 100 characters)\n  Drinks tea.\n\npump (shared by all users, 16 of 100 characters)\n  The pump is old.\n",
   );
   const found = await server.reeve("memory", "recall", "lisbon", "tea", "--user", "ada");
   expect(found.said).toContain("Ada lives in Lisbon.");

@@ -113,5 +113,5 @@ test("a tree is watched with keys, and left with q", async () => {
   await expect.poll(shown).toContain("the tree has ended · q leaves");
   terminal.type("q");
   expect(await watching).toBe(0);
-  expect(terminal.said).toContain("\u001B[?1049lsold it\n\n✓ completed: answered\n");
+  expect(terminal.said).toContain("\u001B[?1049lpublished it\n\n✓ completed: answered\n");
 });
