@@ -67,7 +67,7 @@ beforeAll(async () => {
     input: words,
   });
   expect(
-    (await site.post("/runs", { agent: "speakingAgent", input: words, id: "speech", user: "ada" }, admin))
+    (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin))
       .status,
   ).toBe(202);
 });
