@@ -67,8 +67,7 @@ beforeAll(async () => {
     input: words,
   });
   expect(
-    (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin))
-      .status,
+    (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin)).status,
   ).toBe(202);
 });
 
