@@ -47,7 +47,8 @@ export async function assemblePrompt(
     ? await untilReached(execution.calls, () => session.history(limits))
     : null;
   sizes.offer(history?.told);
-  const said = [...(history?.messages ?? []), ...call.messages.slice(first)];
+  const added = call.messages.slice(first);
+  const said = history ? [...history.messages, ...added] : added;
   const left = await interceptMessages(services, execution, said);
   const shown = compaction && compaction.strategy ? compactMessages(compaction.strategy, left) : left;
   const isView = shown !== said;

@@ -63,7 +63,8 @@ export function estimateCall(
   });
   const unbounded = [
     ...refusedOptions(extra.refused),
-    ...((extra.writesCache || writesCache(messages)) && price && price.cacheWrite === undefined
+    // The price first: it decides without a look at the messages.
+    ...(price && price.cacheWrite === undefined && (extra.writesCache || writesCache(messages))
       ? [unpricedWrites]
       : []),
     ...(Number.isFinite(bound) ? [] : [unboundedParts]),

@@ -56,6 +56,7 @@ import {
   type Output,
 } from "./run-exit.ts";
 import { RunLabels, type RunPolicy, type RunServices } from "./run-services.ts";
+import { PromptFiles } from "./read-files.ts";
 import { RunSession } from "./run-session.ts";
 import { createOpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
@@ -253,7 +254,8 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
   const watched = { hasPendingMessages: () => inbox.unread.length > 0, lastPrompt: { system: "" } };
-  const known = { labels, sizes, prices, session, openMemory, cache, steps, journal, random };
+  const files = new PromptFiles();
+  const known = { labels, sizes, files, prices, session, openMemory, cache, steps, journal, random };
   const services: RunServices = {
     engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },
     identity,

@@ -37,9 +37,9 @@ import { withProtocol, type BeginArgument, type FromRun, type CallRequest } from
 import { AnswerWatch } from "./answer-watch.ts";
 import { estimateCall, freezeList, type CallSizing } from "./call-estimate.ts";
 import { toCancelled, toStop, type Stop } from "./step-stop.ts";
-import { readFiles } from "./read-files.ts";
 import { toRequest } from "./model-request.ts";
 import { isFinal, toDelayMs } from "./retry-delay.ts";
+import type { PromptFiles } from "./read-files.ts";
 import type { RunSession } from "./run-session.ts";
 import type { StepRecorder } from "./step-manifest.ts";
 import { getStopError, maxWaitInStepMs, type RunningStep, type StepServices } from "./step.ts";
@@ -70,6 +70,7 @@ interface CallServices extends StepServices {
   readonly state: CallSizing & {
     readonly session: Pick<RunSession, "flush">;
     readonly steps: Pick<StepRecorder, "keepModelCall">;
+    readonly files: PromptFiles;
   };
 }
 
@@ -255,7 +256,8 @@ export class ModelCalls {
     const { model, messages, timeoutMs } = asked;
     const { reservation, remedy } = estimateCall(this.#services.state, asked);
     // Before the gate, so that an unreadable file leaves no reservation.
-    const reading = readFiles(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
+    const { files } = this.#services.state;
+    const reading = files.read(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
     const whole = reading instanceof Promise ? await reading : reading;
     const gate = this.#requireGrant(await this.#pass(attempt, asked, reservation), asked, remedy);
     // Concurrent with the call. If it fails, the next step writes the messages.

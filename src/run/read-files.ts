@@ -7,17 +7,38 @@ import {
   NotFoundError,
 } from "#kernel";
 import { ContentPort } from "#base";
+import { freezeList } from "./call-estimate.ts";
 
-/**
- * Returns messages with the bytes of their files. A message without such files stays the same object. If there are
- * none, nothing is awaited.
- */
-export function readFiles(
-  messages: readonly ChatMessage[],
-  { call, key }: { readonly call: CallObject; readonly key: string },
-): readonly ChatMessage[] | Promise<readonly ChatMessage[]> {
-  if (!messages.some(({ content }) => content.some(namesContent))) return messages;
-  const port = new ContentPort(call, key);
+/** The files in the prompts of a run. */
+export class PromptFiles {
+  /** The last prompt without files. Prompts mostly grow, so only messages that it lacks are searched. */
+  #searched: readonly ChatMessage[] = [];
+
+  /**
+   * Returns messages with the bytes of their files. A message without such files stays the same object. If there are
+   * none, nothing is awaited.
+   */
+  read(
+    messages: readonly ChatMessage[],
+    { call, key }: { readonly call: CallObject; readonly key: string },
+  ): readonly ChatMessage[] | Promise<readonly ChatMessage[]> {
+    if (this.#hasFiles(messages)) return readMessages(new ContentPort(call, key), messages);
+    this.#searched = freezeList(messages);
+    return messages;
+  }
+
+  #hasFiles(messages: readonly ChatMessage[]): boolean {
+    const searched = this.#searched;
+    // A loop: the methods of a frozen list take ten times as long.
+    for (let index = 0; index < messages.length; index++) {
+      const message = messages[index];
+      if (message !== searched[index] && message?.content.some(namesContent)) return true;
+    }
+    return false;
+  }
+}
+
+function readMessages(port: ContentPort, messages: readonly ChatMessage[]): Promise<readonly ChatMessage[]> {
   return Promise.all(
     messages.map(async (message) => {
       if (!message.content.some(namesContent)) return message;

@@ -21,6 +21,7 @@ import type { CallSizing } from "./call-estimate.ts";
 import type { Journal } from "./driver/journal.ts";
 import type { ExtensionPort } from "./extension-host.ts";
 import type { GuardrailRunner } from "./guardrails.ts";
+import type { PromptFiles } from "./read-files.ts";
 import type { RunSession } from "./run-session.ts";
 import type { OpenMemory } from "./scoped-memory.ts";
 import type { PromptDeps } from "./section-cache.ts";
@@ -64,6 +65,8 @@ export interface RunPolicy {
 interface RunState extends CallSizing {
   /** The labels of the content that the run has seen. */
   readonly labels: RunLabels;
+  /** The files in its prompts. */
+  readonly files: PromptFiles;
   /** The run's part in its conversation. */
   readonly session: RunSession;
   readonly openMemory: OpenMemory;
