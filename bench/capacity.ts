@@ -12,20 +12,22 @@ export interface Unit {
 export const units = {
   /** A cycle of an `agent()` with one tool call, worker and server together. */
   cycleMs: { value: 11.9, source: "docs/reliability.md", says: "11.9 ms" },
-  /** One of the other calls of a run: open, end, two queries for the result. */
+  /** One of the other calls of a run: open and end. */
   callMs: { value: 5, source: "docs/performance.md", says: "about 5 ms of CPU" },
   /** The gate of one tree: one call after the other. */
   gateMs: { value: 5.4, source: "docs/performance.md", says: "5.40 ms" },
   /** Heap of a run in a worker's memory. */
-  liveHeap: { value: 24_500, source: "docs/performance.md", says: "24.5 kB" },
+  liveHeap: { value: 31_700, source: "docs/performance.md", says: "31.7 kB" },
   /** Heap of 3,000 runs that wait and have left it. */
   parkedHeap: { value: 4_100_000, source: "docs/reliability.md", says: "4.1 MB" },
   /** Events appended a second by one writer, one at a time. */
   appendsPerS: { value: 570, source: "docs/decisions/0015-stores.md", says: "570" },
-  eventBytes: { value: 740, source: "docs/performance.md", says: "740 bytes" },
-  runBytes: { value: 2_400, source: "docs/performance.md", says: "2,400 bytes" },
+  eventBytes: { value: 775, source: "docs/performance.md", says: "775 bytes" },
+  /** Content and audit of a model call. */
+  callBytes: { value: 2_900, source: "docs/performance.md", says: "2,900 bytes" },
+  runBytes: { value: 9_800, source: "docs/performance.md", says: "9,800 bytes" },
   /** Per step of a run that has not ended. */
-  stepBytes: { value: 22_500, source: "docs/performance.md", says: "22,500 bytes" },
+  stepBytes: { value: 23_500, source: "docs/performance.md", says: "23,500 bytes" },
 } as const satisfies Record<string, Unit>;
 
 /** The behaviour of agents. */
@@ -51,7 +53,7 @@ const utilisation = 0.6;
 const eventsPerCycle = 8;
 /** A cycle's events reach the store in about two appends: when the model has been asked, and when the cycle is over. */
 const appendsPerCycle = 2;
-const callsPerRun = 4;
+const callsPerRun = 2;
 const stepsPerCycle = 2;
 const parkedInMeasure = 3_000;
 const secondsPerDay = 86_400;
@@ -77,6 +79,10 @@ export function need(agents: number, { secondsPerCycle, cyclesPerRun, inMemory }
   const runsPerS = cyclesPerS / cyclesPerRun;
   const cpuMsPerS = cyclesPerS * units.cycleMs.value + runsPerS * callsPerRun * units.callMs.value;
   const eventsPerS = cyclesPerS * eventsPerCycle;
+  const storeBytesPerS =
+    eventsPerS * units.eventBytes.value +
+    cyclesPerS * units.callBytes.value +
+    runsPerS * units.runBytes.value;
   const parkedBytes = units.parkedHeap.value / parkedInMeasure;
   return {
     agents,
@@ -85,7 +91,7 @@ export function need(agents: number, { secondsPerCycle, cyclesPerRun, inMemory }
     heapBytes: agents * (inMemory * units.liveHeap.value + (1 - inMemory) * parkedBytes),
     eventsPerS,
     writers: (cyclesPerS * appendsPerCycle) / units.appendsPerS.value / utilisation,
-    storeBytesPerDay: secondsPerDay * (eventsPerS * units.eventBytes.value + runsPerS * units.runBytes.value),
+    storeBytesPerDay: secondsPerDay * storeBytesPerS,
     restateBytes: (agents * cyclesPerRun * stepsPerCycle * units.stepBytes.value) / 2,
   };
 }
