@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { allowAll } from "#agents";
-import { AgentId, type Agent, type Inbox, type RunContext } from "#kernel";
+import { AgentId, Json, type Agent, type Inbox, type RunContext } from "#kernel";
 import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase, type SuiteHarness } from "./harness.ts";
 
@@ -14,7 +14,7 @@ async function findCalls(
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const calls: Record<string, string[]> = {};
   const tools = ["read", "send"].map((name) =>
-    effect(name, async (task) => (calls[String(task)] ??= []).push(name)),
+    effect(name, async (task) => (calls[Json.as<string>(task)] ??= []).push(name)),
   );
   const run: Agent["run"] = async (ctx, inbox) => {
     const task = (await inbox.next())?.text ?? "";
