@@ -114,7 +114,8 @@ export async function readBody(request: Request, most: number): Promise<unknown>
       size += part.byteLength;
       if (size > most) throwTooLarge(most);
       structure.add(part);
-      if (structure.count > maxStructureBytes) throwTooLarge(maxStructureBytes, " outside strings");
+      if (structure.count > maxStructureBytes)
+        throwTooLarge(maxStructureBytes, " outside strings, escapes in strings included");
       parts.push(part);
     }
   } catch (error) {
@@ -127,32 +128,34 @@ export async function readBody(request: Request, most: number): Promise<unknown>
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json")
     throw new HttpError("unsupported-media-type", "the content type of the body must be application/json");
-  const body = parseBody(Buffer.concat(parts));
+  const body = await parseBody(parts, size > maxStructureBytes ? nextTask : null);
+  if (hasInexactNumber(structure.toText()))
+    refuseRequest("body", "has a number that is too large to be stored exactly: send it as a string");
   const excess = findExcess(body, limits);
   if (excess === "maxDepth") refuseRequest("body", `must be nested at most ${limits.maxDepth} levels deep`);
   if (excess === "maxKeys") refuseRequest("body", `must have at most ${limits.maxKeys} keys`);
   return body;
 }
 
-/** Files are strings, so only strings may be larger than a body without files. */
+/** Files are strings without escapes, so only those may be larger than a body without files. */
 const maxStructureBytes = 1_048_576;
 
 /** A chat sends all of its messages, with about ten keys each. */
 const limits = { maxDepth: 64, maxKeys: 50_000 };
 
-/** @throws HttpError */
-function parseBody(bytes: Uint8Array): unknown {
-  const { text, body } = decodeJson(bytes);
-  if (hasInexactNumber(text))
-    refuseRequest("body", "has a number that is too large to be stored exactly: send it as a string");
-  return body;
-}
+const nextTask = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** @throws HttpError */
-function decodeJson(bytes: Uint8Array): { readonly text: string; readonly body: unknown } {
+/** Parses a body. Between the parts of the work it gives other requests a turn, if asked to. @throws HttpError */
+async function parseBody(
+  parts: readonly Uint8Array[],
+  pause: (() => Promise<void>) | null,
+): Promise<unknown> {
+  const bytes = Buffer.concat(parts);
+  await pause?.();
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { text, body: JSON.parse(text) };
+    await pause?.();
+    return JSON.parse(text);
   } catch {
     return refuseRequest("body", "must be JSON in UTF-8");
   }

@@ -1,10 +1,13 @@
 import { hasInexactNumber } from "#base";
+import { Json, MessageId, RunId, TopicId } from "#kernel";
 import { expect, test } from "vitest";
 import { toShownMcpResult } from "../../src/mcp/content.ts";
 import { parseSkillFile } from "../../src/profile/skill-file.ts";
 import { readBody } from "../../src/server/gate.ts";
 import { defaultLimits } from "../../src/server/limits.ts";
+import { maxEventBytes } from "#tree";
 import { cpuMs } from "../cpu-time.ts";
+import { LazyTree } from "../tree/lazy-tree.ts";
 
 /** Repeats a text up to a size. */
 const fill = (part: string, size: number): string => part.repeat(Math.floor(size / part.length));
@@ -45,6 +48,77 @@ test.each(["[],", "1,", '"",', "   "])(
     await expect(upload(`[${fill(part, 4 * body)}1]`)).rejects.toThrow(
       "at most 1048576 bytes outside strings",
     );
+  },
+);
+
+test.each(["\\n", "\\u00e9", '\\"'])(
+  "an upload of many escapes %j in a string is refused before it is parsed",
+  async (part) => {
+    const bytes = part.length * defaultLimits.bodyBytes;
+    await expect(upload(`["${fill(part, bytes + 100)}"]`)).rejects.toThrow("escapes in strings included");
+  },
+);
+
+test("a number that is too large is found outside strings alone", async () => {
+  const digits = fill("1234567890", 3 * body);
+  expect(await upload(`{"12345678901234567890\\"1e999":["${digits}",123456789]}`)).toEqual({
+    '12345678901234567890"1e999': [digits, 123_456_789],
+  });
+  await expect(upload(`["${digits}",12345678901234567890]`)).rejects.toThrow("too large to be stored");
+  await expect(upload('{"a":"1","b":1e999}')).rejects.toThrow("too large to be stored");
+});
+
+/** Sends a text in parts, as a connection does. */
+function streamOf(text: string): ReadableStream<Uint8Array> {
+  const bytes = Buffer.from(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(to) {
+      to.enqueue(bytes.subarray(at, (at += 65_536)));
+      if (at >= bytes.length) to.close();
+    },
+  });
+}
+
+test("other work has its turn while the largest upload is read", async () => {
+  const text = JSON.stringify("A".repeat(defaultLimits.uploadBytes - 100));
+  const headers = { "content-type": "application/json" };
+  const request = new Request("http://x/", { method: "POST", headers, body: streamOf(text), duplex: "half" });
+  const turns: number[] = [];
+  const noteTurn = (): void => {
+    turns.push(process.cpuUsage().user);
+    next = setImmediate(noteTurn);
+  };
+  let next = setImmediate(noteTurn);
+  const read = await readBody(request, defaultLimits.uploadBytes);
+  clearImmediate(next);
+  expect(read).toHaveLength(text.length - 2);
+  // Joining, decoding and parsing are separate pieces of work.
+  expect(turns.length).toBeGreaterThanOrEqual(2);
+});
+
+/** Data of the largest event. */
+const eventData: Readonly<Record<string, string>> = {
+  lists: `[${fill("[],", maxEventBytes - 100)}1]`,
+  objects: `[${fill('{"a":1},', maxEventBytes - 100)}1]`,
+  keys: `{${Array.from({ length: 25_000 }, (_, index) => `"${10_000 + index}":1`).join()}}`,
+  escapes: `"${fill("\\n", maxEventBytes - 100)}"`,
+};
+
+test.each(Object.entries(eventData))(
+  "writing and reading the largest event with %s takes < 50 ms",
+  (_, data) => {
+    const tree = new LazyTree({ maxAgents: 2 });
+    const emit = {
+      ...tree.from(tree.root),
+      topic: TopicId.of("progress", RunId.tree(tree.root)),
+      data: Json.of(JSON.parse(data)),
+    };
+    const write = (): void => void tree.call("emit", { ...emit, messageId: MessageId.of(tree.id()) });
+    write();
+    expect(tree.events("progress.emitted")).toHaveLength(1);
+    expect(shortest(() => void tree.call("events", { after: 0, limit: 100 }))).toBeLessThan(50);
+    expect(shortest(write)).toBeLessThan(50);
   },
 );
 
