@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { type RestateServer, restateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runExample } from "./run-example.ts";
+import { confine, runExample } from "./run-example.ts";
 
 let server: RestateServer;
 
@@ -13,7 +13,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 test.each(globSync("examples/[0-9]*.ts").toSorted())("%s holds on a Restate server", async (file) => {
   const env = { REEVE_ENGINE: "restate", REEVE_INGRESS: server.ingress, REEVE_ADMIN: server.admin };
-  expect(warningsIn(await runExample(file, { env }))).toEqual([]);
+  expect(warningsIn(await runExample(file, { env, flags: confine(file) }))).toEqual([]);
 });
 
 /** Returns a worker's log apart from the line that it serves. */

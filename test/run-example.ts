@@ -1,9 +1,29 @@
 import { execFile } from "node:child_process";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 /** Complains of every attempt to reach another machine. */
 const hook = join(import.meta.dirname, "safety/fixtures/count-connections.ts");
+
+/** Flags of a process that may read the project, has a folder for its files, and starts nothing. */
+const confined = [
+  "--permission",
+  `--allow-fs-read=${resolve(import.meta.dirname, "..")}`,
+  `--allow-fs-read=${tmpdir()}`,
+  `--allow-fs-write=${tmpdir()}`,
+];
+
+/** Flags of examples that need more than others. Each flag has its reason beside it. */
+const ownFlags: Readonly<Record<string, readonly string[]>> = {
+  // It starts an MCP server. Node confines that process to the same files.
+  "examples/47-mcp-client.ts": [...confined, "--allow-child-process", "--disable-warning=PERM0002"],
+  // It makes a link, which Node allows only with access to all files. It starts nothing.
+  "examples/49-files.ts": ["--permission", "--allow-fs-read=*", "--allow-fs-write=*"],
+};
+
+/** Returns the flags that confine an example as far as it can be. */
+export const confine = (file: string): readonly string[] => ownFlags[file] ?? confined;
 
 /** Settings of the process of an example. */
 interface ExampleSettings {

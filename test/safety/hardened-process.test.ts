@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -34,6 +36,27 @@ test.each(["01-one-agent", "03-team", "04-budgets", "50-ask-human"])(
     expect(stderr.replaceAll(/^.*(ExperimentalWarning|--trace-warnings).*$\n?/gm, "")).toBe("");
   },
 );
+
+test("the file tools work in a process that may open their folder and its own descriptors alone", async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(join(tmpdir(), "reeve-confined-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "notes.txt"), "the notes");
+  await symlink("/etc/passwd", join(folder, "out.txt"));
+  const places = [folder, "/proc/self/fd"];
+  const access = [
+    ...[project, ...places].map((path) => `--allow-fs-read=${path}`),
+    ...places.map((path) => `--allow-fs-write=${path}`),
+  ];
+  const script = join(import.meta.dirname, "fixtures/confined-files.ts");
+  const argv = ["--permission", ...access, "--conditions=reeve-source", script, folder];
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, argv, { env, timeout: 60_000 });
+  expect(stderr).toBe("");
+  expect(stdout).toMatch(/the notes[^]*is a link, and links are not followed/);
+  expect(await readFile(join(folder, "reports/june.md"), "utf8")).toBe("written");
+});
 
 test("a process without permissions cannot read, write or start anything else", async () => {
   const flags = ["--permission", `--allow-fs-read=${project}`, "-e"];
