@@ -15,7 +15,9 @@ export default defineConfig({
     include: [servers.includes(wanted) ? `test/**/*.${wanted}.test.ts` : "test/**/*.test.ts"],
     exclude: servers.filter((name) => name !== wanted).map((name) => `test/**/*.${name}.test.ts`),
     reporters: ["default", ["json", { outputFile }]],
-    setupFiles: ["test/leftover-processes.ts"],
+    // Loaded before everything else, as in a process of an example.
+    execArgv: ["--import", join(import.meta.dirname, "test/safety/fixtures/count-connections.ts")],
+    setupFiles: ["test/leftover-processes.ts", "test/attempted-connections.ts"],
     // Guards against hanging alone: on a machine whose host gives its processors to others everything takes many times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,
