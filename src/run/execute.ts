@@ -25,6 +25,7 @@ import { cancellationToken, deepFreeze, diagnose } from "#base";
 import type { DeltaHub } from "#deltas";
 import { Driver } from "./driver/driver.ts";
 import {
+  findLaunchProblem,
   isKnownProtocol,
   protocolNumber,
   RunRandom,
@@ -49,6 +50,7 @@ import { JournaledContext } from "./run-context.ts";
 import {
   conclude,
   reportCrash,
+  endChanged,
   endDirectly,
   endDiverged,
   outputOf,
@@ -109,6 +111,9 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
       present: String(protocolNumber),
     });
   const entrance = Json.as<LaunchInput>(primitives.launch.entrance);
+  // Launches of an earlier release may lack fields.
+  const problem = protocol === protocolNumber ? findLaunchProblem(entrance) : null;
+  if (problem !== null) return endChanged(primitives, problem);
   const agent = options.agentOf(AgentId.type(entrance.agentId), entrance.version);
   const present = agentVersion(agent);
   if (present !== entrance.version) return refuseVersion(primitives, entrance, present);

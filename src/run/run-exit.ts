@@ -1,4 +1,5 @@
 import {
+  StoredValueError,
   AgentId,
   toStopReason,
   BudgetExhaustedError,
@@ -243,6 +244,13 @@ export async function endDiverged(
     output: null,
     error: error.toJSON(),
   });
+}
+
+/** Fails a run whose launch was changed. Nothing of the launch is used. */
+export async function endChanged(primitives: ExecutionPrimitives, problem: string): Promise<null> {
+  const error = new StoredValueError({ what: "the launch of a run", problem }).toJSON();
+  await endDirectly(primitives, { status: "failed", stopReason: "error", output: null, error });
+  return null;
 }
 
 /** Whether an error would occur again, or was already retried. The run is then not restarted. */

@@ -61,6 +61,7 @@ export {
 } from "./schedule/schedule-protocol.ts";
 export { tickTree } from "./schedule/tick-tree.ts";
 export { sessionAddress, sessionObject, type InvokeArgument } from "./session-object.ts";
+export { findLaunchProblem } from "./shapes/launch-shapes.ts";
 export { checkSize, maxEventBytes } from "./state/size.ts";
 export {
   switchesAddress,

@@ -282,3 +282,20 @@ test("a step with long retry delays also gives up after its last retry", async (
   expect(await run.status()).toBe("failed");
   expect(tries).toBe(4);
 });
+
+test.each([
+  ["a list of tools", { tools: "all" }, ".tools is no list"],
+  ["a rule", { rules: [{ verdict: "always" }] }, ".rules[0].verdict is no known word"],
+  ["a field that is not known", { admin: true }, " has a field that is not known"],
+  ["a policy", { policy: { ruleOfTwo: "never" } }, ".policy.ruleOfTwo is no known word"],
+])("a run whose launch was changed fails, and its code is not called: %s", async (_, change, problem) => {
+  let calls = 0;
+  const engine = changing(({ launch }) => ({
+    launch: { ...launch, entrance: Json.of(Object.assign({}, launch.entrance, change)) },
+  }));
+  const worker = agentOf(async () => ++calls);
+  await using runtime = new Runtime({ agents: [worker], engine });
+  const result = await (await runtime.start(worker, "go")).result();
+  expect(result).toMatchObject({ status: "failed", error: { code: "stored-value", problem } });
+  expect(calls).toBe(0);
+});

@@ -99,7 +99,7 @@ export const turnPlace = object<TurnPosition>({
   isCopy: optional(Shape.true),
 });
 
-const supervision = object<Supervision>({
+export const supervision = object<Supervision>({
   treeId,
   runId,
   sessionId: text<Supervision["sessionId"]>(),

@@ -31,7 +31,7 @@ import { turnPlace } from "./run-shapes.ts";
 
 const { boolean, count, list, map, number, object, oneOf, optional, orNull, text } = Shape;
 
-const scope = object<TreeScope>({
+export const scope = object<TreeScope>({
   tenantId: orNull(text<NonNullable<TreeScope["tenantId"]>>()),
   userId: orNull(text<NonNullable<TreeScope["userId"]>>()),
   sessionId: text<TreeScope["sessionId"]>(),
