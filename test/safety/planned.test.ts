@@ -1,5 +1,5 @@
 import { ChatMessage, plannedAgent, tool, type Model, type ModelRequest } from "reeve";
-import { say, scriptedModel, testRuntime } from "reeve/testing";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { carriers, goals } from "./injections.ts";
@@ -63,6 +63,57 @@ test("a model that obeys every injection calls nothing that is not in its plan",
   expect(attacks).toBeGreaterThan(50);
   // The model did obey: it was refused.
   expect([...codes.keys()]).toEqual(["failed tool-refused"]);
+});
+
+test.each([
+  ["another tool", call("upload", {})],
+  ["another tool after the planned one", call("send_mail", {}, ["upload", {}])],
+  ["another tool before the planned one", call("upload", {}, ["send_mail", {}])],
+  ["the planned tool twice", call("send_mail", {}, ["send_mail", {}])],
+])("in the middle of a plan, a call of %s ends the run and nothing leaves", async (_, answer) => {
+  const left: string[] = [];
+  const model = scriptedModel([say('["fetch_page","send_mail","upload"]'), call("fetch_page", {}), answer]);
+  const reader = plannedAgent({ name: "reader", model, tools: toolsOf(() => "a page", left) });
+  await using t = testRuntime({ agents: [reader], replay: false, ruleOfTwo: "off" });
+  const { status, error } = await t.run(reader, "go");
+  expect([status, error?.code]).toEqual(["failed", "tool-refused"]);
+  expect(left).toEqual([]);
+});
+
+test("the planning model sees no text of a failed call that is quarantined, or has quarantined values", async () => {
+  const canary = "canary-9923";
+  const failing = (name: string) =>
+    tool({
+      name,
+      description: "x",
+      risk: "safe",
+      input: any,
+      execute: async () => {
+        throw new Error(`no ${canary}`);
+      },
+    });
+  const page = toolsOf(() => `title ${canary}`, []).slice(0, 1);
+  const planner = scriptedModel([
+    say('["fetch_other","fetch_page","post"]'),
+    call("fetch_other", {}),
+    call("fetch_page", {}),
+    call("post", { text: "$v1.title" }),
+    say("done"),
+  ]);
+  const reading = scriptedModel([say(JSON.stringify({ title: canary }))]);
+  const schema = z.object({ title: z.string() });
+  const clerk = plannedAgent({
+    name: "clerk",
+    model: planner,
+    tools: [...page, failing("fetch_other"), failing("post")],
+    quarantine: { tools: ["fetch_page", "fetch_other"], schema, model: reading },
+  });
+  await using t = testRuntime({ agents: [clerk], ruleOfTwo: "off", log: () => undefined });
+  expect((await t.run(clerk, "go")).output).toBe("done");
+  expect(planner.requests).toHaveLength(5);
+  const shown = JSON.stringify(planner.requests);
+  expect(shown.split("The call failed.")).toHaveLength(5);
+  expect(shown).not.toContain(canary);
 });
 
 test("a plan is a list of known tools, within its limit", async () => {
