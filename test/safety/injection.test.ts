@@ -1,8 +1,9 @@
 import type { Approver } from "#kernel";
-import type { Json } from "reeve";
+import { agent, tool, type Json, type Tool } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
-import { testRuntime } from "reeve/testing";
+import { call, say, scriptedModel, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { carriers, goals } from "./injections.ts";
 import { obedientModel } from "./obedient-model.ts";
 import { office } from "./office.ts";
@@ -115,4 +116,33 @@ test("at least 95 of 100 honest tasks of the same agent finish, and approval is 
   expect(finished).toBeGreaterThanOrEqual(95);
   expect(new Set(asked)).toEqual(new Set(["account, web, mail"]));
   expect(asked.length).toBe(25);
+});
+
+test("reading the web is a way out as well: its address may hold what the run has read", async () => {
+  const visited: string[] = [];
+  const reading = (name: string, flow: Pick<Tool, "origin" | "sensitivity" | "egress">) =>
+    tool({
+      name,
+      description: "x",
+      risk: "safe",
+      ...flow,
+      input: z.object({}),
+      execute: async () => `${name}: ${visited.push(name)}`,
+    });
+  const tools = [
+    reading("inbox", { origin: "web", sensitivity: "private", egress: false }),
+    reading("browse", { origin: "web" }),
+    reading("clock", {}),
+  ];
+  const model = scriptedModel([
+    call("browse", {}),
+    call("inbox", {}),
+    call("browse", {}),
+    call("clock", {}),
+    say(""),
+  ]);
+  const clerk = agent({ name: "clerk", model, tools });
+  await using t = testRuntime({ agents: [clerk], replay: false });
+  await t.run(clerk, "go");
+  expect(visited).toEqual(["browse", "inbox", "clock"]);
 });
