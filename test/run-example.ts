@@ -14,10 +14,17 @@ const confined = [
   `--allow-fs-write=${tmpdir()}`,
 ];
 
-/** Flags of examples that need more than others. Each flag has its reason beside it. */
+/** Flags of an example that starts a process. Node confines a process of Node to the same files. */
+const starting = [...confined, "--allow-child-process", "--disable-warning=PERM0002"];
+
+/** Flags of examples that need more than others. */
 const ownFlags: Readonly<Record<string, readonly string[]>> = {
-  // It starts an MCP server. Node confines that process to the same files.
-  "examples/47-mcp-client.ts": [...confined, "--allow-child-process", "--disable-warning=PERM0002"],
+  // These start a Restate server.
+  "examples/09-crash-and-resume.ts": starting,
+  "examples/11-list-and-watch.ts": starting,
+  "examples/12-approval.ts": starting,
+  // It starts an MCP server.
+  "examples/47-mcp-client.ts": starting,
   // It makes a link, which Node allows only with access to all files. It starts nothing.
   "examples/49-files.ts": ["--permission", "--allow-fs-read=*", "--allow-fs-write=*"],
 };
