@@ -284,13 +284,13 @@ test("a step with long retry delays also gives up after its last retry", async (
 });
 
 test.each([
-  ["a list of tools", { tools: "all" }, ".tools is no list"],
-  ["a rule", { rules: [{ verdict: "always" }] }, ".rules[0].verdict is no known word"],
-  ["a field that is not known", { admin: true }, " has a field that is not known"],
-  ["a policy", { policy: { ruleOfTwo: "never" } }, ".policy.ruleOfTwo is no known word"],
+  ["a list of tools", { tools: "all" }, ".tools is not a list"],
+  ["a rule", { rules: [{ verdict: "always" }] }, ".rules[0].verdict is not a known value"],
+  ["a field that is not known", { admin: true }, " has an unknown field"],
+  ["a policy", { policy: { ruleOfTwo: "never" } }, ".policy.ruleOfTwo is not a known value"],
 ])("a run whose launch was changed fails, and its code is not called: %s", async (_, change, problem) => {
   let calls = 0;
-  const engine = changing(({ launch }) => ({
+  const engine = engineWith(({ launch }) => ({
     launch: { ...launch, entrance: Json.of(Object.assign({}, launch.entrance, change)) },
   }));
   const worker = agentOf(async () => ++calls);
