@@ -1,19 +1,23 @@
 import { agent, tool, type Json, ApprovalId, AgentId, RunId, TreeId } from "reeve";
 import type { ApprovalRecord } from "reeve/store";
 import { call, say, scriptedModel } from "reeve/testing";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { main } from "../../src/cli/program.ts";
-import { plainPaint } from "../../src/cli/text/paint.ts";
+import { Speech } from "../../src/cli/live/speech.ts";
+import { paintFor, plainPaint } from "../../src/cli/text/paint.ts";
 import { widthOf } from "../../src/cli/text/width.ts";
 import { approvalText } from "../../src/cli/views/approval-lines.ts";
+import { watchLines } from "../../src/cli/watch/watch-lines.ts";
+import { atFirst } from "../../src/cli/watch/watch-state.ts";
 import { screenOf } from "./screen-of.ts";
 import { CliServer } from "./cli-server.ts";
 
-/** Returns the screen of an approver, at 100 columns. */
-function approverScreen(given: Json): readonly string[] {
+/** Returns a call that waits for approval. */
+function createRequest(given: Json): ApprovalRecord {
   const treeId = TreeId.of("report");
-  const record: ApprovalRecord = {
+  return {
     id: ApprovalId.parse("report~0:tool:12"),
     treeId,
     runId: RunId.root(treeId),
@@ -28,8 +32,11 @@ function approverScreen(given: Json): readonly string[] {
     spentMicros: 0,
     decision: null,
   };
-  return approvalText(record, { now: 1_000, width: 100, paint: plainPaint });
 }
+
+/** Returns the screen of an approver, at 100 columns. */
+const approverScreen = (given: Json): readonly string[] =>
+  approvalText(createRequest(given), { now: 1_000, width: 100, paint: plainPaint });
 
 test("an approver sees every argument in full", () => {
   const memo = "office supplies, paper and pens ".repeat(9);
@@ -40,12 +47,13 @@ test("an approver sees every argument in full", () => {
     amount: 1_000_000,
     more: { deep: [1, null] },
   });
-  for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(100);
-  expect(lines[0]).toBe(
-    "report~0:tool:12  writer wants to call pay · risk critical · pending for 1.0s, denied on 2026-11-22 09:00:00",
-  );
-  expect(lines[1]).toBe("  policy");
-  const [, , first = "", ...rest] = lines;
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(100);
+  expect(lines.slice(0, 3)).toEqual([
+    "report~0:tool:12  writer wants to call pay · risk critical",
+    "  pending for 1.0s, denied on 2026-11-22 09:00:00",
+    "  policy",
+  ]);
+  const [, , , first = "", ...rest] = lines;
   const memoLines = rest.filter((line) => line.startsWith("    "));
   expect(first.slice(2) + memoLines.map((line) => line.slice(4)).join("")).toBe(
     `memo (${memo.length + 2} characters): ${JSON.stringify(memo)}`,
@@ -175,4 +183,18 @@ test("a watcher cannot approve a call that the screen does not show in full", as
   const { items } = await server.runtime.approvals.list({ state: "pending" }, { size: 10 });
   expect(items).toHaveLength(1);
   await server.reeve("cancel", "t1");
+});
+
+test("a watcher reads the whole headline and reason of a call, in colour and on a narrow screen", () => {
+  const why = `it sends data out, and ${"this run has seen untrusted and private content, ".repeat(3)}so a person decides`;
+  const record = { ...createRequest({ to: "ACME" }), why };
+  const lines = watchLines(
+    { root: null, caps: { tree: null, runs: new Map() }, speech: new Speech() },
+    { ...atFirst, prompt: { kind: "approve", record } },
+    { width: 60, height: 40, now: 1_000, paint: paintFor(true, {}) },
+  ).map((line) => stripVTControlCharacters(line));
+  expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(60);
+  const text = lines.map((line) => line.trim()).join(" ");
+  expect(text).toContain(why);
+  expect(text).toMatch(/writer wants to call pay · risk critical pending for .*, denied on \d{4}-/);
 });

@@ -122,7 +122,7 @@ test("runs are not moved where no Restate is known, or none answers", async () =
     const terminal = new FakeTerminal({ folder });
     expect(await main(["move", "one"], terminal)).toBe(3);
     expect(terminal.complained).toBe(
-      "reeve: the address of Restate's admin is not known\n  → set --admin or RESTATE_ADMIN to the address of Restate's admin\n",
+      "reeve: no address of Restate's admin is set\n  → set --admin or RESTATE_ADMIN to the address of Restate's admin\n",
     );
     const elsewhere = new FakeTerminal({ folder, environment: { RESTATE_ADMIN: "http://127.0.0.1:9" } });
     expect(await main(["move", "one"], elsewhere)).toBe(3);

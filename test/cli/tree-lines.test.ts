@@ -28,6 +28,15 @@ test.each([80, 140])("a deep tree with every blocking cause fits %i columns", (w
   expect(lines).toMatchSnapshot();
 });
 
+test("a run that has ended is drawn with the limit of its start", () => {
+  const limits = { maxCostMicros: 250_000, maxTokens: null, maxTurns: null, deadlineAt: null };
+  const story = new Story().tell(0, "run.start", { priority: "normal", parentRunId: null, limits });
+  const root = TreeModel.of(story.ends(0, { costMicros: 6_300 }).events).root;
+  if (!root) throw new Error("no root");
+  const lines = treeLines(root, { tree: null, runs: new Map() }, { width: 80, paint: plainPaint, now: 0 });
+  expect(lines.join("")).toMatch(/\$0\.0063\/\$0\.25 █░░░░░░░/);
+});
+
 test("a tree without limits has no bars", () => {
   const root = TreeModel.of(askingTeam().events).root;
   if (!root) throw new Error("no root");

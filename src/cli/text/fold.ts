@@ -1,4 +1,4 @@
-import { widthOf } from "./width.ts";
+import { widthOf, wrap } from "./width.ts";
 
 /** Splits text into lines of `width` columns. Nothing is left out. */
 export function fold(text: string, width: number): readonly string[] {
@@ -14,3 +14,7 @@ export function fold(text: string, width: number): readonly string[] {
   }
   return [...lines, line];
 }
+
+/** Splits text into lines of at most `width` columns, between words if possible. No word is left out. */
+export const foldWords = (text: string, width: number): readonly string[] =>
+  wrap(text, width).flatMap((line) => fold(line, width));

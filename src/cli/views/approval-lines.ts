@@ -1,6 +1,7 @@
 import { AgentId, type SentApproval } from "#kernel";
 import { argumentTexts, duration, moment, showInvisible } from "#view";
-import { fold } from "../text/fold.ts";
+import { fold, foldWords } from "../text/fold.ts";
+import { widthOf } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
 
 const indent = "  ";
@@ -24,9 +25,11 @@ export function approvalText(record: SentApproval, screen: Screen): readonly str
     : `pending for ${duration(now - requestedAt)}, denied on ${moment(expiresAt)}`;
   const agent = AgentId.type(agentId);
   const call = asks ? `${agent} asks a question` : `${agent} wants to call ${showInvisible(tool)}`;
+  const isWide = widthOf(`${id}  ${call} · risk ${risk} · ${state}`) <= screen.width;
+  const headline = `${paint("strong", id)}  ${call} · risk ${paint(tone, risk)}`;
   return [
-    `${paint("strong", id)}  ${call} · risk ${paint(tone, risk)} · ${state}`,
-    ...fold(showInvisible(why), screen.width - indent.length).map((line) =>
+    ...(isWide ? [`${headline} · ${state}`] : [headline, `${indent}${state}`]),
+    ...foldWords(showInvisible(why), screen.width - indent.length).map((line) =>
       paint("faint", `${indent}${line}`),
     ),
     ...argumentLines(record, screen.width),

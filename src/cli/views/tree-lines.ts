@@ -59,7 +59,7 @@ export function layOut(rows: readonly TreeRow[], caps: Caps, width: number): Tre
     money = Math.max(money, moneyText(run, caps).length);
   }
   name = Math.min(name, Math.floor(width * 0.3));
-  const hasCap = caps.tree !== null || caps.runs.size > 0;
+  const hasCap = caps.tree !== null || rows.some(({ run }) => capOf(run, caps) !== null);
   const barWidth = hasCap ? (width >= 120 ? 16 : 8) : 0;
   const taken = name + 2 + statusWidth + 1 + money + 1 + (hasCap ? barWidth + 1 : 0) + 1;
   return { name, money, bar: barWidth, rest: Math.max(0, width - taken) };
@@ -114,9 +114,9 @@ export function treeHeadline(root: AgentView, caps: Caps, { width, paint, now }:
   return `${paint(tone, text)} · ${cutToWidth(rest, width - widthOf(text) - 3)}`;
 }
 
-/** Its own limit; a root is also bound by its tree's. */
-function capOf({ runId, parentRunId }: AgentView, caps: Caps): Micros | null {
-  const own = caps.runs.get(runId) ?? null;
+/** Returns the cost limit of a run. The tree's limit also applies to a root. Caps are newer than the run's events. */
+function capOf({ runId, parentRunId, limits }: AgentView, caps: Caps): Micros | null {
+  const own = caps.runs.get(runId) ?? limits?.maxCostMicros ?? null;
   if (parentRunId !== null || caps.tree === null) return own;
   return own === null ? caps.tree : Math.min(own, caps.tree);
 }

@@ -1,7 +1,9 @@
 import type { ApprovalRecord } from "#kernel";
 import { type AgentView, fromEvents, why } from "#view";
 import type { Speech } from "../live/speech.ts";
-import { cutToWidth } from "../text/width.ts";
+import { foldWords } from "../text/fold.ts";
+import { plainPaint } from "../text/paint.ts";
+import { cutToWidth, widthOf } from "../text/width.ts";
 import type { Screen } from "../views/screen.ts";
 import { approvalText } from "../views/approval-lines.ts";
 import { getLiveRow } from "../views/live-row.ts";
@@ -65,13 +67,19 @@ export function watchLines(
 
 /** Whether the screen shows a call with all of its arguments. */
 export function fitsReview(record: ApprovalRecord, screen: WatchScreen): boolean {
-  return approvalText(record, screen).length < screen.height;
+  return reviewText(record, screen).length < screen.height;
+}
+
+/** Formats a call within the width of the screen. Its lines are not painted, so that their widths are known. */
+function reviewText(record: ApprovalRecord, screen: WatchScreen): readonly string[] {
+  const lines = approvalText(record, { ...screen, paint: plainPaint });
+  return lines.flatMap((line) => (widthOf(line) > screen.width ? foldWords(line, screen.width) : [line]));
 }
 
 /** A call before it is approved: all of it, or the command that shows all of it. */
 function reviewLines(record: ApprovalRecord, screen: WatchScreen): readonly string[] {
   const { paint, width, height } = screen;
-  const lines = approvalText(record, screen).map((line) => cutToWidth(line, width));
+  const lines = reviewText(record, screen);
   if (fitsReview(record, screen)) return [...lines, paint("waiting", `approve ${record.id}? y / n`)];
   const advice = `too long for this screen: leave with q, and approve ${record.id} on the command line`;
   return [...lines.slice(0, height - 1), paint("bad", cutToWidth(advice, width))];
