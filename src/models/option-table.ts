@@ -172,7 +172,7 @@ export const optionTable: readonly OptionRow[] = [
     families: ["compatible", "chat"],
     names: ["n", "bestOf"],
     treatment: "choices",
-    why: "so many answers share the granted output",
+    why: "this many answers share the granted output",
   },
   {
     families: ["openai", "responses"],
@@ -197,21 +197,21 @@ export const optionTable: readonly OptionRow[] = [
     names: ["serviceTier", "sharedRequestType"],
     treatment: "refused",
     freeValues: ["auto", "default", "flex", "standard", "standard_only"],
-    why: "a dearer tier than the price says",
+    why: "a more expensive tier than the price states",
   },
   {
     families: ["anthropic", "messages"],
     names: ["speed"],
     treatment: "refused",
     freeValues: ["standard"],
-    why: "fast output has a price of its own",
+    why: "fast output has its own price",
   },
   {
     families: ["anthropic", "messages"],
     names: ["inferenceGeo"],
     treatment: "refused",
     freeValues: ["global"],
-    why: "a region has a price of its own",
+    why: "a region has its own price",
   },
   {
     families: ["openai", "responses"],
@@ -224,7 +224,7 @@ export const optionTable: readonly OptionRow[] = [
     families: ["openai", "chat", "responses"],
     names: ["promptCacheOptions"],
     treatment: "refused",
-    why: "cache writes with a price of their own",
+    why: "cache writes with their own price",
   },
   {
     families: ["openai", "compatible", "chat"],
@@ -271,7 +271,7 @@ export const optionTable: readonly OptionRow[] = [
     names: ["responseModalities"],
     treatment: "refused",
     freeValues: ["TEXT"],
-    why: "pictures and sound have prices of their own",
+    why: "pictures and sound have their own prices",
   },
   {
     families: ["google"],
@@ -283,7 +283,7 @@ export const optionTable: readonly OptionRow[] = [
     families: ["bedrock"],
     names: ["additionalModelRequestFields", "guardrailConfig", "performanceConfig"],
     treatment: "refused",
-    why: "fields or services with prices of their own",
+    why: "fields or services with their own prices",
   },
 ];
 

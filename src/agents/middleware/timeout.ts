@@ -12,7 +12,7 @@ import {
  * limits the shortest applies.
  */
 export function timeout({ seconds }: { readonly seconds: number }): ChatMiddleware & FunctionMiddleware {
-  checkDuration("seconds", seconds, { min: 0.001 });
+  checkDuration("timeout.seconds", seconds, { min: 0.001 });
   return {
     name: "timeout",
     async process(context: ChatContext | FunctionContext, next) {
