@@ -73,10 +73,16 @@ const hidesMessages: Check = async (page) => {
   await shows("[content: needs the scope content]")(page);
 };
 
+/** A question without its arguments. */
+const hidesArguments: Check = async (page) => {
+  await shows("[content: needs the scope content]")(page);
+  expect(await page.getByText("The report is attached.").count()).toBe(0);
+};
+
 const reader: Readonly<Record<Path, Check>> = {
   "/runs": shows("The report"),
   "/runs/report": allOf(offers(/^Cancel/, lacks("run")), offers(/^Top up/, lacks("admin"))),
-  "/approvals": offers(/^Approve once/, lacks("approve")),
+  "/approvals": allOf(hidesArguments, offers(/^Approve once/, lacks("approve"))),
   "/approvals?state=decided": shows("No decisions yet"),
   "/sessions": shows("The report"),
   "/sessions/report-talk": allOf(hidesMessages, offers(/^Fork here/, lacks("run"))),
@@ -104,6 +110,7 @@ const expected: Readonly<Record<Holder, Readonly<Record<Path, Check>>>> = {
   read: reader,
   content: {
     ...reader,
+    "/approvals": allOf(shows("The report is attached."), offers(/^Approve once/, lacks("approve"))),
     "/sessions/report-talk": shows("Who writes it?"),
     "/agents/writer": shows("Write one page. Send it to the team."),
   },
@@ -112,7 +119,7 @@ const expected: Readonly<Record<Holder, Readonly<Record<Path, Check>>>> = {
   admin: {
     ...reader,
     "/runs/report": allOf(offers(/^Cancel/, null), offers(/^Top up/, null)),
-    "/approvals": offers(/^Approve once/, null),
+    "/approvals": allOf(shows("The report is attached."), offers(/^Approve once/, null)),
     "/sessions/report-talk": allOf(shows("Who writes it?"), offers(/^Fork here/, null)),
     "/audit": shows("Not checked yet."),
     "/agents/writer": shows("Write one page. Send it to the team."),

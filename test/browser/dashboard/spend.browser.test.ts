@@ -2,6 +2,7 @@ import { agent, type Agent } from "reeve";
 import type { Auth, Principal } from "reeve/server";
 import { type ManualModel, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
+import { Spend, TreeId, UserId } from "#kernel";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
 
@@ -199,6 +200,31 @@ test.each(["light", "dark"] as const)("an empty and a loading spend screen say s
   await slow.getByRole("link", { name: "Spend" }).click();
   await slow.getByText("Spend: loading").waitFor({ state: "attached" });
   await expectAccessible(slow);
+  expect(faults).toEqual([]);
+});
+
+test.each([
+  { users: 24, legend: ["user24", "user23", "user22", "user21", "all others"] },
+  { users: 7, legend: ["user07", "user06", "user05", "user04", "3 others"] },
+  { users: 4, legend: ["user04", "user03", "user02", "user01"] },
+])("$users users: the chart names four, and its bar shows the money of all", async ({ users, legend }) => {
+  const site = await siteOf([talker("lead", "careful-model")]);
+  const hour = Spend.hourOf(Date.now());
+  for (let user = 1; user <= users; user += 1)
+    await site.runtime.store.spend.put({ tenantId: null }, TreeId.of(`t${user}`), {
+      userId: UserId.of(`user${String(user).padStart(2, "0")}`),
+      seq: 1,
+      rolledSeq: 0,
+      rows: [{ ...Spend.none, hour, agentType: "lead", model: "m", calls: 1, settledMicros: 10_000 * user }],
+      calls: [],
+    });
+  const { page, faults } = await visit(site, "/spend?by=user");
+  await expect.poll(() => page.locator(".legend li").allInnerTexts()).toEqual(legend);
+  const total = exact((10_000 * users * (users + 1)) / 2);
+  await page.getByRole("heading", { name: `${total} in 14 days` }).waitFor();
+  const bars = page.getByRole("group", { name: "Runs behind a bar" });
+  await bars.getByRole("button", { name: total }).waitFor();
+  await expectAccessible(page);
   expect(faults).toEqual([]);
 });
 
