@@ -38,6 +38,8 @@ export async function postgresServer({
   const port = await freePort();
   let server = await start(data, port, fsync);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
+    // A test that failed may have left it killed.
+    if (server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
     server.kill(signal);
     await ended;

@@ -194,8 +194,10 @@ export class LiveHub {
         noWorkerSince: workers === 0 ? (this.#status.noWorkerSince ?? Date.now()) : null,
       });
     } catch (error) {
+      if (error instanceof ApiError) return;
       // The connection is silent without an error event, so it is reopened. The stream reports other errors.
-      if (!(error instanceof ApiError)) this.#source.reopen();
+      this.#change({ isStoreGone: false });
+      this.#source.reopen();
     }
   }
 

@@ -22,16 +22,17 @@ export function ServerLines(): ReactNode {
   useEffect(() => {
     if (isStoreGone) announceNow("The store does not answer");
   }, [isStoreGone]);
-  if (lostSince !== null)
-    return (
-      <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
-        Runs continue. The page reconnects automatically.
-      </Line>
-    );
+  // Without its store a server ends the stream, but still answers: the store is the reason to show.
   if (isStoreGone)
     return (
       <Line title="The store does not answer: nothing new can be read.">
         Check the server&apos;s database. The page retries automatically.
+      </Line>
+    );
+  if (lostSince !== null)
+    return (
+      <Line title={`The server has not answered for ${span(now - lostSince)}.`}>
+        Runs continue. The page reconnects automatically.
       </Line>
     );
   return (

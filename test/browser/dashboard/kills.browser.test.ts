@@ -8,7 +8,7 @@ import { Subscription } from "../../server/sse.ts";
 import { openStore } from "./fixtures/open-store.ts";
 import { children } from "./fixtures/steady-team.ts";
 import { percentile, takeTap, tapScript } from "./live-tap.ts";
-import { openContext, visit } from "./open-page.ts";
+import { expectAccessible, keepPicture, openContext, visit } from "./open-page.ts";
 import { RestateSite, type StoreKind, storeKinds } from "./restate-site.ts";
 
 const sites: RestateSite[] = [];
@@ -116,3 +116,24 @@ test.each<StoreKind>(storeKinds)(
   },
   600_000,
 );
+
+test("while PostgreSQL is down the page says so and keeps what it shows, and it continues by itself", async () => {
+  const site = await RestateSite.open("PostgreSQL");
+  sites.push(site);
+  const start = { agent: "clerk", input: "Prepare the report", budget: { maxCostUsd: 5 }, id: "after" };
+  expect(await site.begin(start)).toBe(202);
+  const { page, faults } = await visit(site, "/runs/after");
+  const tree = page.getByRole("treegrid");
+  await tree.getByText("clerk").first().waitFor();
+  const line = page.getByText("The store does not answer: nothing new can be read.");
+  expect(await line.count()).toBe(0);
+  await site.postgres?.kill();
+  await line.waitFor({ timeout: 60_000 });
+  expect(await tree.getByText("clerk").count()).toBeGreaterThan(0);
+  await expectAccessible(page);
+  await keepPicture(page, "store-gone-light");
+  await site.postgres?.restart();
+  await line.waitFor({ state: "detached", timeout: 60_000 });
+  expect(await topUps(page)).toHaveLength(tries);
+  expect(faults).toEqual([]);
+}, 300_000);
