@@ -141,6 +141,11 @@ test("after every fault of the playground the run completes, and its cost is exa
   const reserved = async (): Promise<number> =>
     (await read<RunLedger>(`/runs/${tree}/ledger`)).tree.reserved.costMicros;
   await expect.poll(reserved, { interval: 20 }).toBeGreaterThan(0);
+  // The bar shows money that is reserved ahead of money that is spent.
+  await page
+    .getByRole("img", { name: /spent, \$0\.(?!0000 )\d+ reserved/ })
+    .first()
+    .waitFor();
   const { seq } = await read<{ seq: number }>(`/runs/${tree}/view`);
   const before = await eventsOf(tree, (event) => event.seq === seq);
   await picture("works");
