@@ -164,7 +164,7 @@ function Limits({ agent }: { readonly agent: AgentRecord }): ReactNode {
                 </span>
               ))}
         </dd>
-        <dt>limit of a run</dt>
+        <dt>run limit</dt>
         <dd>{budgetText(budget)}</dd>
         <dt>retention</dt>
         <dd>{retention ?? "permanent at the root, else run"}</dd>

@@ -24,6 +24,17 @@ const keys = [
   ["O", "open the tree"],
 ] as const;
 
+/** The keys of a question: an answer and the rule of two are not remembered, and a question has no arguments to approve. */
+function keysFor({ asks, ruleOfTwo, decision }: ApprovalRecord): readonly (readonly [string, string])[] {
+  const isOffered = (key: string): boolean => {
+    if (key === "J K" || key === "O") return true;
+    if (decision !== null) return false;
+    if (key === "⇧A") return !asks && !ruleOfTwo;
+    return key === "D" || !asks;
+  };
+  return keys.filter(([key]) => isOffered(key));
+}
+
 /** Questions of all trees: the queue at the left, oldest first, and exactly what will be done at the right. */
 export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNode {
   useTitle("Approvals");
@@ -80,7 +91,7 @@ export function ApprovalsScreen({ id }: { readonly id: string | null }): ReactNo
           />
         )}
       </div>
-      <KeyBar keys={keys} right={`You decide as ${me}`} />
+      <KeyBar keys={record ? keysFor(record) : keys.slice(0, 1)} right={`You decide as ${me}`} />
     </>
   );
 }

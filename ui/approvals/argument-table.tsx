@@ -67,7 +67,7 @@ export function ArgumentTable({
       <div className="args">
         <header>
           <b>[content: needs the scope content]</b>
-          <span className="muted">Your key shows that a call waits, not its arguments.</span>
+          <span className="muted">Your key may not read the arguments of calls.</span>
         </header>
       </div>
     );

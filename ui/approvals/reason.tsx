@@ -16,11 +16,7 @@ export function Reason({ record }: { readonly record: ApprovalRecord }): ReactNo
         <b>
           <InertText text={record.why} />
         </b>
-        {record.ruleOfTwo && (
-          <div className="sub">
-            Untrusted and private content meet in this run. A remembered approval does not cover this call.
-          </div>
-        )}
+        {record.ruleOfTwo && <div className="sub">A remembered approval does not cover this call.</div>}
       </div>
       {record.ruleOfTwo && <Legs record={record} />}
     </>

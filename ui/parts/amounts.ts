@@ -38,8 +38,12 @@ export function span(ms: number): string {
 
 const pair = (value: number): string => String(value).padStart(2, "0");
 
-/** A running clock: `4:12`, `1:04:12`. */
-export function stopwatch(ms: number): string {
+/** Times up to this long are shown with tenths of a second. */
+const shortMs = 10_000;
+
+/** A running clock: `4:12`, `1:04:12`; `0.3 s` as a part of a short time. `lengthMs`: the whole time, if it is over. */
+export function stopwatch(ms: number, lengthMs = shortMs): string {
+  if (lengthMs < shortMs) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const minutes = Math.floor(seconds / 60);
   const tail = pair(seconds % 60);

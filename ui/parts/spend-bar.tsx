@@ -80,11 +80,16 @@ export function SpendBar({
 export function BarSample({
   part,
 }: {
-  readonly part: "settledMicros" | "reservedMicros" | "inDoubtMicros";
+  /** Null: the free part. */
+  readonly part: "settledMicros" | "reservedMicros" | "inDoubtMicros" | null;
 }): ReactNode {
   const nothing: Spend = { settledMicros: 0, reservedMicros: 0, inDoubtMicros: 0, maxCostMicros: 1 };
   return (
-    <span className="bar" aria-hidden="true" style={sharesOf({ ...nothing, [part]: 1 })}>
+    <span
+      className="bar"
+      aria-hidden="true"
+      style={sharesOf(part === null ? nothing : { ...nothing, [part]: 1 })}
+    >
       <i />
       <b />
       <u />

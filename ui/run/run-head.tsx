@@ -58,7 +58,11 @@ export function RunHead({
         </Figure>
         <Figure
           name={root.end ? "Took" : "Running"}
-          value={stopwatch((root.end ? tree.at : now) - tree.startedAt)}
+          value={
+            root.end
+              ? stopwatch(tree.at - tree.startedAt, tree.at - tree.startedAt)
+              : stopwatch(now - tree.startedAt)
+          }
         />
         {root.limits?.deadlineAt && !root.end && (
           <Figure name="Deadline" value={`in ${span(root.limits.deadlineAt - now)}`} />

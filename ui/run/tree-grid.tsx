@@ -43,7 +43,9 @@ export function TreeGrid(props: GridProps): ReactNode {
         </div>
         <div role="columnheader" className="axis">
           {ticks.map((share) => (
-            <span key={share}>{stopwatch(axis.from + share * (axis.to - axis.from))}</span>
+            <span key={share}>
+              {stopwatch(axis.from + share * (axis.to - axis.from), axis.to - axis.from)}
+            </span>
           ))}
           <span>{tree.root.end ? "end" : "now"}</span>
         </div>

@@ -82,8 +82,15 @@ function LimitCell({ account: { budget, live } }: { readonly account: TenantAcco
       </div>
       <SpendBar spend={spend} big />
       <div className="k samples">
-        <BarSample part="settledMicros" /> {dollars(spent)} spent <BarSample part="reservedMicros" />{" "}
-        {dollars(reserved)} lent to trees <span>of {limitDollars(limit)}</span>
+        <span>
+          <BarSample part="settledMicros" /> {dollars(spent)} spent
+        </span>
+        <span>
+          <BarSample part="reservedMicros" /> {dollars(reserved)} lent to live trees
+        </span>
+        <span>
+          <BarSample part={null} /> of {limitDollars(limit)}
+        </span>
       </div>
     </>
   );

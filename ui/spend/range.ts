@@ -15,7 +15,7 @@ export interface Period {
   readonly to: number;
   readonly unit: "hour" | "day";
   readonly columns: readonly Column[];
-  /** For example "14 days". */
+  /** For example "in 14 days", "today". */
   readonly text: string;
 }
 
@@ -38,16 +38,19 @@ export function periodOf(range: Range, back: number, now: number): Period {
   const today = Math.floor(now / dayMs) * dayMs;
   if (range === "day") {
     const from = today - back * dayMs;
-    return { ...part(from, from + dayMs, "hour"), text: back === 0 ? "today" : monthDay.format(from) };
+    return {
+      ...part(from, from + dayMs, "hour"),
+      text: back === 0 ? "today" : `on ${monthDay.format(from)}`,
+    };
   }
   if (range === "month") {
     const { year, month } = { year: new Date(today).getUTCFullYear(), month: new Date(today).getUTCMonth() };
     const from = Date.UTC(year, month - back);
-    return { ...part(from, Date.UTC(year, month - back + 1), "day"), text: monthYear.format(from) };
+    return { ...part(from, Date.UTC(year, month - back + 1), "day"), text: `in ${monthYear.format(from)}` };
   }
   const days = range === "14d" ? 14 : 30;
   const to = today + dayMs - back * days * dayMs;
-  return { ...part(to - days * dayMs, to, "day"), text: `${days} days` };
+  return { ...part(to - days * dayMs, to, "day"), text: `in ${days} days` };
 }
 
 function part(from: number, to: number, unit: Period["unit"]): Omit<Period, "text"> {

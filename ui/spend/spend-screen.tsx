@@ -133,7 +133,7 @@ function SpendBody({
   const limitMicros = period.unit === "day" && budget?.per === "day" ? budget.maxCostMicros : null;
   if (items.length === 0)
     return (
-      <Empty title={`Nothing was spent: ${period.text}`} command={'npx reeve run lead "Prepare the report"'}>
+      <Empty title={`Nothing was spent ${period.text}`} command={'npx reeve run lead "Prepare the report"'}>
         <p>Money appears here with the first model call, to the micro-dollar.</p>
       </Empty>
     );
@@ -142,7 +142,7 @@ function SpendBody({
       <section className="card" aria-label="By time">
         <header>
           <h2>
-            {exactDollars(settledMicros + inDoubtMicros)} in {period.text}
+            {exactDollars(settledMicros + inDoubtMicros)} {period.text}
             {inDoubtMicros > 0 && (
               <small className="muted"> {exactDollars(inDoubtMicros)} of it in doubt</small>
             )}

@@ -44,7 +44,7 @@ test("the list of runs loads without the code of the step, spend and playground 
   expect(code).toBeLessThanOrEqual(250_000);
   expect(fonts).toBeLessThanOrEqual(55_000);
   for (const [path, shown] of [
-    ["/spend", "Nothing was spent: 14 days"],
+    ["/spend", "Nothing was spent in 14 days"],
     ["/play/lead", ""],
     ["/runs/none/0/none~0:model:1", "Nothing here that your key can see"],
   ] as const) {

@@ -182,5 +182,6 @@ test("a run is headed by its name and id, and the question above it has whole se
   const banner = page.getByRole("region", { name: "Needs you" });
   expect(await banner.locator("b").innerText()).toMatch(/approval of send_email\.$/);
   expect(await banner.innerText()).toMatch(/\S\. Without a decision it is denied on/);
+  expect(await banner.innerText()).not.toMatch(/\. (the|this|a|an) /);
   expect(faults).toEqual([]);
 });

@@ -191,7 +191,7 @@ test("a read-only key sees a locked Settle, and a key without read access sees a
 test.each(["light", "dark"] as const)("an empty and a loading spend screen say so, in %s", async (theme) => {
   const site = await siteOf([talker("lead", "careful-model")]);
   const { page, faults } = await visit(site, "/spend", { theme });
-  await page.getByRole("heading", { name: "Nothing was spent: 14 days" }).waitFor();
+  await page.getByRole("heading", { name: "Nothing was spent in 14 days" }).waitFor();
   await page.getByText("No limit is set for all trees together.").waitFor();
   await expectAccessible(page);
   await keepPicture(page, `spend-empty-${theme}`);
