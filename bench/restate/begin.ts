@@ -58,7 +58,12 @@ class Tree {
       secret: "AAAAAAAAAAAAAAAAAAAAAA",
       version: "1",
       statesVersion: true,
-      boot: { id: MessageId.of(randomUUID()), from: { kind: "outside", name: "user" }, text: "go", at: 0 },
+      firstMessage: {
+        id: MessageId.of(randomUUID()),
+        from: { kind: "outside", name: "user" },
+        text: "go",
+        at: 0,
+      },
       scope: { tenantId: null, userId: null, sessionId: SessionId.of("bench"), channel: null, metadata: {} },
       traceId: "0",
       spawn: SpawnBudget.of({ maxAgents: atOnce + 1 }),
@@ -95,7 +100,7 @@ class Tree {
     const options = { asks: false, priority: null, budget: null, retention: null, onFull: "deny" } as const;
     const messageId = MessageId.of(randomUUID());
     const whom = { agentId: AgentId.of("writer"), text: "go", messageId };
-    const reply = await this.#call("hire", { ...whom, ...options, detached: false, tools: null, rules: [] });
+    const reply = await this.#call("spawn", { ...whom, ...options, detached: false, tools: null, rules: [] });
     if ("error" in reply) throw new Error(JSON.stringify(reply.error));
     return reply.run;
   }

@@ -139,7 +139,7 @@ export interface RunLaunch {
    */
   readonly batchesCalls?: boolean;
   /** Data from the tree for the run's start. */
-  readonly entrance: Json;
+  readonly input: Json;
 }
 
 /** The result of an operation: its value or its error. */
@@ -256,7 +256,7 @@ export interface Blocker {
     | "stopped"
     | "killed";
   /** The error of the last try. */
-  readonly words: string;
+  readonly lastError: string;
   /** The build that the execution belongs to. Null: none yet. */
   readonly build: string | null;
   /** Time of the next try. Null: not retried automatically. */

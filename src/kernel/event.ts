@@ -1,5 +1,6 @@
 import type { Diagnostic } from "./diagnostic.ts";
-import type { BudgetDimension, CallDenialReason, DenialReason, ErrorData, LimitAccount } from "./errors.ts";
+import type { BudgetDimension, CallDenialReason, DenialReason, LimitAccount } from "./denial.ts";
+import type { ErrorData } from "./errors.ts";
 import type {
   AgentId,
   ApprovalId,

@@ -48,6 +48,7 @@ export type { EphemeralCall, EphemeralSource } from "./ephemeral.ts";
 export { upgradeError, upgradeEvent } from "./upgrade-event.ts";
 export { eraseApproval, erasedText, eraseError, eraseEvent, eventTypes, hideDiagnostic } from "./erase.ts";
 export { decodeError, encodeError } from "./error-codec.ts";
+export type { BudgetDimension, CallDenialReason, DenialReason, LimitAccount } from "./denial.ts";
 export * from "./errors.ts";
 export {
   agentEventTypes,

@@ -15,7 +15,7 @@ import type {
 } from "#kernel";
 import type { Amounts } from "./money/amounts.ts";
 import type { ReservationRequest } from "./money/reservation-request.ts";
-import type { Block, LedgerState, Phase } from "./state.ts";
+import type { TreeLease, LedgerState, Phase } from "./state.ts";
 
 /** The outcome of a command. Records that did not change keep their identity, the state included. */
 export interface DecisionResult<Decision> {
@@ -35,7 +35,7 @@ export interface Open {
   /** Budget of the root run. */
   readonly rootBudget: ExecutionBudget;
   /** Null: the tree has no tenant. */
-  readonly block: Block | null;
+  readonly lease: TreeLease | null;
   /** Default: 60,000. */
   readonly ageingMs?: number | undefined;
   readonly at: number;
@@ -128,7 +128,7 @@ export interface Begin {
    */
   readonly rerun: boolean | AttemptId;
   /** Whether the tenant was asked and has no more to lend. The lease then counts as a limit. */
-  readonly blockIsFinal: boolean;
+  readonly leaseIsFinal: boolean;
   /** Time for the call and its settlement. Default: 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -171,7 +171,7 @@ export type Gate =
   /** An earlier tool call of this step has begun, and its outcome is unknown. */
   | { readonly kind: "earlier-attempt-open"; readonly attempt: AttemptId }
   /** The tree must borrow at least this from its tenant, then ask again. */
-  | { readonly kind: "needs-block"; readonly tokens: number; readonly costMicros: Micros };
+  | { readonly kind: "needs-lease"; readonly tokens: number; readonly costMicros: Micros };
 
 /** Settles a call. */
 export interface Settle {

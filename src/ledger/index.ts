@@ -22,12 +22,12 @@ export { SpawnTracker } from "./slots/spawn-tracker.ts";
 export {
   type BudgetAccount,
   type BudgetLimits,
-  type Draw,
-  type DrawResult,
+  type QuotaRequest,
+  type QuotaResult,
   type LeaseGrant,
   type Loan,
   TenantLedger,
   type TenantState,
 } from "./money/tenant.ts";
-export type { Block, Holder, LedgerSource, LedgerState, Queued, Slot, TreeState } from "./state.ts";
+export type { TreeLease, Holder, LedgerSource, LedgerState, Queued, Slot, TreeState } from "./state.ts";
 export { noRows } from "./table.ts";

@@ -72,8 +72,8 @@ interface Rules {
   readonly decideWaiting: { readonly takes: DecideWaiting; readonly decides: readonly WokenCall[] };
   readonly expire: { readonly takes: Expire; readonly decides: null };
   readonly topUp: { readonly takes: TopUp; readonly decides: boolean };
-  readonly lend: { readonly takes: LeaseGrant; readonly decides: null };
-  readonly giveBack: { readonly takes: object; readonly decides: ClosedLease | null };
+  readonly grantQuota: { readonly takes: LeaseGrant; readonly decides: null };
+  readonly returnQuota: { readonly takes: object; readonly decides: ClosedLease | null };
   readonly shrink: { readonly takes: object; readonly decides: ClosedLease | null };
 }
 
@@ -105,8 +105,8 @@ const commands = {
   decideWaiting,
   expire,
   topUp,
-  lend: grantQuota,
-  giveBack: returnQuota,
+  grantQuota,
+  returnQuota,
   shrink,
 } as const;
 

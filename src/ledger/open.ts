@@ -13,7 +13,7 @@ export function open({
   spawn,
   treeBudget,
   rootBudget,
-  block,
+  lease,
   ageingMs,
   at,
 }: Open): LedgerState {
@@ -25,7 +25,7 @@ export function open({
       root,
       spawn,
       account: Account.of(treeBudget),
-      block,
+      lease,
       ageingMs: ageingMs ?? 60_000,
       nextOrder: 1,
       headcount: { ...emptyHeadcount, live: 1, holders: 1, active: 1 },

@@ -91,7 +91,7 @@ interface WaitingCalls {
 }
 
 /** The lease of a tree: the part of its tenant's budgets that it may use without asking. */
-export interface Block extends Lease {
+export interface TreeLease extends Lease {
   /** Amounts of calls reserved under this lease, with those in flight at their ceilings. */
   readonly used: Amounts;
 }
@@ -102,7 +102,7 @@ export interface TreeState {
   readonly spawn: SpawnBudget;
   readonly account: Account;
   /** Null: it has no tenant. */
-  readonly block: Block | null;
+  readonly lease: TreeLease | null;
   /** Time in the queue after which a run moves up one level. */
   readonly ageingMs: number;
   readonly nextOrder: number;

@@ -97,7 +97,7 @@ export class Children {
     const messageId = MessageId.of(uuid());
     // Nothing is awaited outside a step, so the order of the journal stays the same.
     const parts = task?.parts instanceof Promise ? await task.parts : (task?.parts ?? { text: null });
-    const reply = await driver.report("hire", {
+    const reply = await driver.report("spawn", {
       agentId: agent.id,
       ...parts,
       messageId,

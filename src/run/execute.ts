@@ -28,6 +28,7 @@ import {
   findLaunchProblem,
   isKnownProtocol,
   protocolNumber,
+  readLaunchInput,
   RunRandom,
   type LaunchInput,
   type FinalResult,
@@ -110,16 +111,15 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
       wanted: String(protocol),
       present: String(protocolNumber),
     });
-  const entrance = Json.as<LaunchInput>(primitives.launch.entrance);
-  // Launches of an earlier release may lack fields.
-  const problem = protocol === protocolNumber ? findLaunchProblem(entrance) : null;
+  const input = readLaunchInput(primitives.launch);
+  const problem = findLaunchProblem(input);
   if (problem !== null) return endChanged(primitives, problem);
-  const agent = options.agentOf(AgentId.type(entrance.agentId), entrance.version);
+  const agent = options.agentOf(AgentId.type(input.agentId), input.version);
   const present = agentVersion(agent);
-  if (present !== entrance.version) return refuseVersion(primitives, entrance, present);
+  if (present !== input.version) return refuseVersion(primitives, input, present);
   const journal = new Journal(primitives);
   try {
-    const execution = createExecution(journal, options, { entrance, agent });
+    const execution = createExecution(journal, options, { input, agent });
     return Json.of(await runAgent(primitives, execution, agent));
   } catch (error) {
     if (error instanceof ReplayDivergenceError) await endDiverged(primitives, error);
@@ -133,12 +133,12 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
  */
 async function refuseVersion(
   primitives: ExecutionPrimitives,
-  entrance: LaunchInput,
+  input: LaunchInput,
   present: string,
 ): Promise<null> {
   const { cancelled } = await reportCrash(primitives, "version");
   if (cancelled === null)
-    throw new IncompatibleVersionError({ agent: entrance.agentId, wanted: entrance.version, present });
+    throw new IncompatibleVersionError({ agent: input.agentId, wanted: input.version, present });
   await endDirectly(primitives, { status: "cancelled", stopReason: toStopReason(cancelled), output: null });
   return null;
 }
@@ -206,16 +206,16 @@ interface Execution extends FinishedRun {
 
 /** The agent of a run, and its launch input. */
 interface LaunchedRun {
-  readonly entrance: LaunchInput;
+  readonly input: LaunchInput;
   readonly agent: Agent;
 }
 
 function createExecution(journal: Journal, options: ExecutionOptions, launched: LaunchedRun): Execution {
-  const { entrance, agent } = launched;
-  const { agentId, carried, secret, deadline, news } = entrance;
+  const { input, agent } = launched;
+  const { agentId, carried, secret, deadline, inbox: batch } = input;
   const { primitives } = journal;
   const token = cancellationToken();
-  const identity = createIdentity(entrance, token);
+  const identity = createIdentity(input, token);
   const { scope } = identity;
   const { runId } = scope;
   const random = new RunRandom(secret, runId, primitives.launch.continuation);
@@ -233,7 +233,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
     return diagnostic;
   };
   const onEvents = createOnEvents(() => services, { policy, report });
-  const driver = new Driver({ primitives, token, deadline, news, onItem, onEvents });
+  const driver = new Driver({ primitives, token, deadline, batch, onItem, onEvents });
   const inbox = new InboxReader(driver, journal);
   const requireAgent = ({ id }: { readonly id: AgentId }): void => {
     if (!options.hasAgent(AgentId.type(id))) throw new ProgramError({ problems: [notInProgram(id)] });
@@ -248,7 +248,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const openUpdates: RunServices["engine"]["openUpdates"] = (step, attempt) =>
     deltas.beginUpdates(primitives.launch.tree.key, { runId, step, attempt });
   const sizes = new PromptSizes(carried?.reported);
-  const place = entrance.turn ?? null;
+  const place = input.turn ?? null;
   const { store } = options;
   const talk = { store, scope, agentId, clock, place, history: policy.agent.history };
   const session = new RunSession(talk, carried?.turn);
@@ -267,7 +267,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
     policy,
     state: { ...known, ...watched, subscriptions },
   };
-  const context = new JournaledContext({ services, agent, children, messaging, state: entrance.state });
+  const context = new JournaledContext({ services, agent, children, messaging, state: input.state });
   return { services, inbox, children, messaging, context };
 }
 
@@ -276,34 +276,34 @@ const notInProgram = (id: AgentId): string =>
 
 function createPolicy(
   { permissions, approver, guardrails, prompt, extensions }: ExecutionOptions,
-  { entrance, agent }: LaunchedRun,
+  { input, agent }: LaunchedRun,
 ): RunPolicy {
   const own = agent.policy ?? {};
   return {
     agent: own,
     model: agent.model,
     tools: agent.tools ?? [],
-    whitelist: entrance.tools,
+    whitelist: input.tools,
     permissions: own.permissions ?? permissions,
-    rules: entrance.rules,
+    rules: input.rules,
     approver,
-    launch: entrance.policy,
-    guardrails: new GuardrailRunner([...guardrails, ...(own.guardrails ?? [])], entrance.carried?.notes),
+    launch: input.policy,
+    guardrails: new GuardrailRunner([...guardrails, ...(own.guardrails ?? [])], input.carried?.notes),
     prompt,
     extensions,
   };
 }
 
-function createIdentity(entrance: LaunchInput, cancellation: CancellationToken): RunIdentity {
-  const { agentId, version, traceId, secret } = entrance;
-  const supervision = deepFreeze({ ...entrance.supervision });
+function createIdentity(input: LaunchInput, cancellation: CancellationToken): RunIdentity {
+  const { agentId, version, traceId, secret } = input;
+  const supervision = deepFreeze({ ...input.supervision });
   const { runId, treeId } = supervision;
-  const scope: RunScope = Object.freeze({ ...entrance.scope, treeId, runId });
+  const scope: RunScope = Object.freeze({ ...input.scope, treeId, runId });
   const meta = Object.freeze({
     runId,
     cancellation,
     supervision,
-    deadline: entrance.deadline,
+    deadline: input.deadline,
     traceId,
     // Lazy, because few callers need it.
     get spanId() {

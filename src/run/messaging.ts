@@ -121,7 +121,7 @@ export class Messaging {
     const { driver, runId: run } = this.#deps;
     driver.waits.close(`reply/${ask}`);
     const isOpen = outcome.kind === "timedOut" || outcome.kind === "paused";
-    if (ask && isOpen) await driver.call("unask", { run, ask, at: driver.time });
+    if (ask && isOpen) await driver.call("abandonAsk", { run, ask, at: driver.time });
     return outcome;
   }
 

@@ -332,7 +332,7 @@ export class ModelCalls {
   async #pass(attempt: AttemptId, asked: ModelCallRequest, ask: CallRequest): Promise<Gate> {
     for (const ms of tenantWaitsMs) {
       const gate = await this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: true });
-      if (gate.kind !== "needs-block") return gate;
+      if (gate.kind !== "needs-lease") return gate;
       await this.wait(ms);
     }
     return this.begin({ ...this.#toGateCall(attempt, asked, ask), mayWait: false });

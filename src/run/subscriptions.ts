@@ -87,6 +87,6 @@ export class Subscriptions {
 
   async #tellTree(subscription: CarriedSubscription, on: boolean): Promise<void> {
     const { driver, runId: run } = this.#deps;
-    await driver.call("follow", { run, ...subscription, on, at: driver.time });
+    await driver.call("subscribe", { run, ...subscription, on, at: driver.time });
   }
 }

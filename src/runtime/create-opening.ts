@@ -63,7 +63,7 @@ export function createOpening(
     agentId: agent.id,
     version: agent.version ?? version,
     statesVersion: agent.version !== undefined,
-    boot: {
+    firstMessage: {
       id: MessageId.of(`${treeId}:input`),
       from: { kind: "outside", name: options.user ?? "user" },
       ...input.parts,

@@ -331,7 +331,7 @@ export class RunHandle<Output = Json> {
     const prepared = this.#host.prepareInput(this.#tree.key, input);
     const { parts } = prepared instanceof Promise ? await prepared : prepared;
     const told = { ...parts, ...(labels && { labels: Labels.of(labels) }) };
-    await this.#call("nudge", { run: this.runId, kind, ...told, messageId, at: this.#host.now() });
+    await this.#call("injectMessage", { run: this.runId, kind, ...told, messageId, at: this.#host.now() });
   }
 
   #call<Method extends TreeMethod>(method: Method, argument: ArgumentOf<Method>): Promise<ReplyOf<Method>> {

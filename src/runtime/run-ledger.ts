@@ -1,5 +1,5 @@
 import { Json, type Micros } from "#kernel";
-import type { Account, Amounts, Block, RunAccount, TreeState } from "#ledger";
+import type { Account, Amounts, TreeLease, RunAccount, TreeState } from "#ledger";
 
 /** The limits and the spend of an account. */
 interface AccountView {
@@ -20,7 +20,7 @@ export interface RunLedger {
     readonly maxAgents: number;
     readonly liveAgents: number;
     /** The part of its tenant's budgets that it may use before it asks for more. Null: unlimited, or no tenant. */
-    readonly lent: Pick<Block, "tokens" | "costMicros"> | null;
+    readonly lent: Pick<TreeLease, "tokens" | "costMicros"> | null;
   };
   /** Null once the run has ended: its totals are in its result. */
   readonly run: (AccountView & { readonly maxTurns: number | null; readonly turns: number }) | null;
@@ -40,15 +40,15 @@ export function readLedger(reply: Json): RunLedger {
       ...toAccountView(tree.account),
       maxAgents: tree.spawn.maxAgents,
       liveAgents: tree.headcount.holders,
-      lent: lentOf(tree.block),
+      lent: lentOf(tree.lease),
     },
     run: run && { ...toAccountView(run.account), maxTurns: run.account.maxTurns, turns: run.account.turns },
   };
 }
 
-function lentOf(block: Block | null): RunLedger["tree"]["lent"] {
-  if (!block || block.leasedAt === 0) return null;
-  const { tokens, costMicros } = block;
+function lentOf(lease: TreeLease | null): RunLedger["tree"]["lent"] {
+  if (!lease || lease.leasedAt === 0) return null;
+  const { tokens, costMicros } = lease;
   return { tokens, costMicros };
 }
 

@@ -72,8 +72,8 @@ export class Sweep {
 
   #apply({ tree, execution, blocker }: BlockedExecution): Promise<boolean> {
     const { engine, clock, policy } = this.#deps;
-    const { kind, words } = blocker;
-    const argument = { execution, kind, words, policy, at: clock.now() };
+    const { kind, lastError } = blocker;
+    const argument = { execution, kind, lastError, policy, at: clock.now() };
     return callTree((method, given) => engine.call(tree, method, given), "blocked", argument);
   }
 

@@ -13,7 +13,8 @@ export { createLaunchPolicies, type GuardHook, type LaunchPolicy } from "./launc
 export { withBatch } from "./methods/batch.ts";
 export type { OpenArgument } from "./open-argument.ts";
 export type { ProjectorOrder, StoreErasure, TurnOrder } from "./orders.ts";
-export { isKnownProtocol, newsProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
+export { methodOf, readLaunchInput, upgradeBatch, upgradeReply } from "./previous-protocol.ts";
+export { isKnownProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
 export type {
   ArgumentOf,
   BeginArgument,

@@ -1,6 +1,6 @@
 import { Json, type RunId } from "#kernel";
 import { protocolNumber } from "./protocol-number.ts";
-import { standingOf } from "./state/add-item.ts";
+import { toSlotState } from "./state/add-item.ts";
 import { inboxOf } from "./state/inbox.ts";
 import type { LaunchInput, InboxBatch } from "./protocol.ts";
 import type { CarriedState, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
@@ -24,9 +24,9 @@ export function launch(
   const { agentId, version, supervision, tools, rules, continuation } = run;
   if (secret === null) throw new TypeError(`tree ${work.tree.treeId} is erased: it starts no more runs`);
   work.put(id, run);
-  const news = takeNews(work, id);
+  const inbox = takeBatch(work, id);
   const deadline = work.slot(id)?.deadline ?? null;
-  const entrance: LaunchInput = {
+  const input: LaunchInput = {
     agentId,
     version,
     supervision,
@@ -40,7 +40,7 @@ export function launch(
     rules,
     carried,
     ...(turn && { turn }),
-    news,
+    inbox,
   };
   const tree = { type: "tree", key: work.object.key };
   const execution = work.object.launch({
@@ -49,24 +49,24 @@ export function launch(
     runId: id,
     continuation,
     batchesCalls: true,
-    entrance: Json.of(entrance),
+    input: Json.of(input),
   });
-  work.put(id, { ...work.live(id), execution, hearsNews: true });
+  work.put(id, { ...work.live(id), execution, wakesWithItems: true });
   if (work.slot(id)?.cancelled) work.object.cancel(execution);
 }
 
 /** Takes the items of a run's inbox that fit into one reply, with the run's slot state. */
-export function takeNews(work: TreeWork, id: RunId): InboxBatch {
+export function takeBatch(work: TreeWork, id: RunId): InboxBatch {
   const run = work.run(id);
   const slot = work.slot(id);
-  if (!run || !slot) return { items: [], cursor: 0, more: false, standing: "running", at: work.now };
+  if (!run || !slot) return { items: [], cursor: 0, more: false, slotState: "running", at: work.now };
   const { items, inbox } = takeItems(work, id, run.inbox);
   if (inbox !== run.inbox) work.put(id, { ...run, inbox });
   return {
     items,
     cursor: inbox.taken,
     more: inbox.items.length > 0,
-    standing: standingOf(slot),
+    slotState: toSlotState(slot),
     at: work.now,
   };
 }
@@ -85,5 +85,5 @@ function takeItems(
   if (left.length === 0) return { items, inbox: inbox === before ? inbox : { ...inbox, taken } };
   const kept = [...left, ...inbox.items];
   const characters = before.characters + inbox.characters;
-  return { items, inbox: { ...inbox, items: kept, characters, taken, told: 0, woken: true } };
+  return { items, inbox: { ...inbox, items: kept, characters, taken, delivered: 0, woken: true } };
 }

@@ -34,7 +34,7 @@ export interface SpawnTerms {
   readonly rules: readonly PermissionRule[];
   /** The run whose rules and restricted tools the new run inherits. Default: the parent. */
   readonly inheritsFrom?: RunLimits | undefined;
-  readonly boot: readonly Envelope[];
+  readonly firstMessages: readonly Envelope[];
   readonly turn?: TurnPosition | undefined;
 }
 
@@ -67,9 +67,15 @@ export function spawnRun(
     retention: terms.retention,
     priority,
   });
-  const { boot, version, turn } = terms;
+  const { firstMessages, version, turn } = terms;
   const ancestors = [...parentRun.ancestors, parent];
-  const more = { boot, ...inheritLimits(terms.inheritsFrom ?? parentRun, terms), budget, ancestors, turn };
+  const more = {
+    firstMessages,
+    ...inheritLimits(terms.inheritsFrom ?? parentRun, terms),
+    budget,
+    ancestors,
+    turn,
+  };
   work.put(id, newRun(work, supervision, { ...more, version }));
   if (admission.kind === "granted") {
     work.emit(parent, "spawn.admitted", { child: id, childAgent: agentId, priority });
@@ -107,7 +113,7 @@ export function newRun(
   supervision: Supervision,
   more: Omit<RunLimits, "agentId"> & {
     readonly version: string;
-    readonly boot: readonly Envelope[];
+    readonly firstMessages: readonly Envelope[];
     readonly budget: ExecutionBudget | null;
     /** Default: none, as at the root. */
     readonly ancestors?: readonly RunId[];
@@ -120,14 +126,17 @@ export function newRun(
     supervision,
     ancestors: more.ancestors ?? [],
     budget: more.budget,
-    boot: more.boot[0]?.id ?? null,
+    firstMessage: more.firstMessages[0]?.id ?? null,
     execution: null,
-    hearsNews: false,
+    wakesWithItems: false,
     continuation: 0,
-    hiredAt: work.now,
+    spawnedAt: work.now,
     startedAt: null,
     account: Ledger.account(more.budget ?? {}),
-    inbox: { ...emptyInbox, items: more.boot.map((envelope): InboxItem => ({ kind: "message", envelope })) },
+    inbox: {
+      ...emptyInbox,
+      items: more.firstMessages.map((envelope): InboxItem => ({ kind: "message", envelope })),
+    },
     reported: 0,
     crashes: 0,
     crashedIn: "",
@@ -142,7 +151,7 @@ export function newRun(
     spentAfter: 0,
     pausedFor: null,
     denied: [],
-    untold: work.host.policyOf(supervision.agentId).hasHooks ? [] : null,
+    undeliveredEvents: work.host.policyOf(supervision.agentId).hasHooks ? [] : null,
   };
 }
 
@@ -180,9 +189,9 @@ function treeLimits({ tree: { ledger } }: TreeWork): TreeLimits {
 export function wakeNew(
   work: TreeWork,
   terms: Terms & Pick<SpawnTerms, "agentId" | "inheritsFrom">,
-  boot: readonly Envelope[],
+  firstMessages: readonly Envelope[],
 ): { readonly run: RunId } | { readonly reason: string } {
-  const place = { parent: work.root, onFull: "wait", detached: true, boot } as const;
+  const place = { parent: work.root, onFull: "wait", detached: true, firstMessages } as const;
   const { run, admission } = spawnRun(work, { ...terms, ...place, rules: [] });
   return admission.kind === "denied" ? { reason: admission.reason } : { run };
 }

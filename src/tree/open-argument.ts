@@ -24,7 +24,7 @@ export interface OpenArgument {
   readonly version: string;
   /** Whether the agent states its version. If not, the tree's worker takes the version of its own agent. */
   readonly statesVersion: boolean;
-  readonly boot: Envelope;
+  readonly firstMessage: Envelope;
   readonly scope: TreeScope;
   readonly traceId: string;
   /** The `traceparent` of the caller. Null: none. */
@@ -44,7 +44,7 @@ export interface OpenArgument {
   readonly maxRestarts: number;
   /** The conversation whose turn it takes. Null: a conversation of its own. */
   readonly session: ObjectAddress | null;
-  /** Whether another tree has that turn. If so, the root starts with the call `go`. */
+  /** Whether another tree has that turn. If so, the root starts with the call `startTurn`. */
   readonly waits: boolean;
   /** The entry of the conversation that the turn follows. Null: none. Default: the newest one. */
   readonly after?: EntryId | null | undefined;

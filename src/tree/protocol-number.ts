@@ -8,13 +8,10 @@ import { isJsonObject, RetryableError, type Json, type RunLaunch } from "#kernel
  * stored values. `test/golden` fails when one of these changes without a new number. Keep reading the previous number:
  * runs that began under it continue, and values that were written under it are upgraded when they are read.
  */
-export const protocolNumber = 2;
+export const protocolNumber = 3;
 
 /** The oldest number that this code reads. Nothing was ever published under 0. */
 const oldestProtocol = Math.max(1, protocolNumber - 1);
-
-/** The first number whose runs are told of other runs by wake-ups. Their calls say how many items they have. */
-export const newsProtocol = 2;
 
 /** Whether this code reads a number. */
 export const isKnownProtocol = (protocol: number): boolean =>

@@ -66,7 +66,7 @@ export interface LaunchInput {
   readonly carried: CarriedState | null;
   /** The position of a root, or of its copy, in a stored conversation. Absent: none. */
   readonly turn?: TurnPosition;
-  readonly news: InboxBatch;
+  readonly inbox: InboxBatch;
 }
 
 /** Items that a run has taken from its inbox, with its slot state. */
@@ -77,7 +77,7 @@ export interface InboxBatch {
   /** Whether there are more items. If so, the run takes again before it waits. */
   readonly more: boolean;
   /** Whether the run may start operations, must yield first, or has no slot. */
-  readonly standing: "running" | "yielding" | "parked";
+  readonly slotState: "running" | "yielding" | "parked";
   readonly at: number;
 }
 
@@ -93,7 +93,7 @@ export interface FromRun {
 }
 
 /** A call of a run that has nothing in flight. */
-export interface RestArgument extends FromRun {
+export interface WaitArgument extends FromRun {
   /** The last text of its model. Absent: the tree has it already, or may not have it. */
   readonly said?: SentContent | undefined;
 }
@@ -128,7 +128,7 @@ export interface BeginArgument extends FromRun {
   readonly callId?: string | undefined;
   /**
    * Whether the caller asks again later if other trees hold what the tenant could lend. If so, the reply is
-   * `needs-block`. Default: false, the call takes what is available.
+   * `needs-lease`. Default: false, the call takes what is available.
    */
   readonly mayWait?: boolean | undefined;
   /** Timeout of a model call. Default: 0. */
@@ -171,19 +171,19 @@ export interface SendArgument extends SentContent {
 interface TreeProtocol {
   readonly open: { readonly argument: OpenArgument; readonly reply: OpenReply };
   /** From the session: the waiting tree has its turn. */
-  readonly go: { readonly argument: { readonly at: number }; readonly reply: null };
+  readonly startTurn: { readonly argument: { readonly at: number }; readonly reply: null };
   readonly begin: {
     readonly argument: BeginArgument;
     readonly reply: { readonly gate: Gate; readonly reported: number };
   };
   /** From a run that can only wait. If its inbox has items, it does not wait. */
-  readonly rest: {
-    readonly argument: RestArgument & { readonly on: readonly RunId[] | null };
+  readonly wait: {
+    readonly argument: WaitArgument & { readonly on: readonly RunId[] | null };
     readonly reply: InboxBatch;
   };
   readonly take: { readonly argument: FromRun; readonly reply: InboxBatch };
-  readonly yield: { readonly argument: RestArgument; readonly reply: InboxBatch };
-  readonly hire: {
+  readonly yield: { readonly argument: WaitArgument; readonly reply: InboxBatch };
+  readonly spawn: {
     readonly argument: SpawnArgument;
     readonly reply: { readonly run: RunId } | { readonly error: ErrorData };
   };
@@ -197,7 +197,7 @@ interface TreeProtocol {
     readonly reply: InboxBatch;
   };
   /** Ends a question whose asker no longer waits. */
-  readonly unask: {
+  readonly abandonAsk: {
     readonly argument: { readonly run: RunId; readonly ask: MessageId; readonly at: number };
     readonly reply: null;
   };
@@ -215,8 +215,8 @@ interface TreeProtocol {
       };
     readonly reply: null;
   };
-  /** Begins or ends a subscription to a topic. The method's name is part of journals. */
-  readonly follow: {
+  /** Begins or ends a subscription to a topic. */
+  readonly subscribe: {
     readonly argument: {
       readonly run: RunId;
       readonly topic: TopicId;
@@ -237,7 +237,7 @@ interface TreeProtocol {
     };
     readonly reply: null;
   };
-  readonly nudge: {
+  readonly injectMessage: {
     readonly argument: SentContent & {
       readonly run: RunId;
       readonly kind: "steer" | "followUp";
@@ -303,7 +303,7 @@ interface TreeProtocol {
    * run.
    */
   readonly blocked: {
-    readonly argument: Pick<Blocker, "kind" | "words"> & {
+    readonly argument: Pick<Blocker, "kind" | "lastError"> & {
       readonly execution: string;
       readonly policy: "hold" | "fail";
       readonly at: number;

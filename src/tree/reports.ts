@@ -26,7 +26,7 @@ export function book(work: TreeWork, from: FromRun): void {
       const place = reportPlace(type, continuation, number);
       work.emit(id, type, payload, {
         place,
-        at: statedTime(at, { hiredAt: run.hiredAt, now: work.now }),
+        at: statedTime(at, { spawnedAt: run.spawnedAt, now: work.now }),
         attempt,
       });
       const isCompaction = type === "compaction.start" || type === "compaction.end";

@@ -197,7 +197,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   const ended: EndedRecord = {
     agentId: run.agentId,
     parentRunId: run.supervision.parentRunId,
-    startedAt: run.startedAt ?? run.hiredAt,
+    startedAt: run.startedAt ?? run.spawnedAt,
     retention: run.supervision.retention,
     result,
     endedAt: work.now,
@@ -253,7 +253,7 @@ function emitPoison(work: TreeWork, id: RunId, { crashes }: RunRecord, { poison,
 
 function emitEnd(work: TreeWork, run: RunRecord, result: RunResult): void {
   const { runId: id, status, stopReason, usage, costMicros, error } = result;
-  const durationMs = work.now - (run.startedAt ?? run.hiredAt);
+  const durationMs = work.now - (run.startedAt ?? run.spawnedAt);
   const told = { status, stopReason, durationMs, usage, costMicros };
   work.emit(
     id,
@@ -268,7 +268,7 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
   const run = work.live(id);
   const items: StoredItem[] = [...taken];
   let inbox = run.inbox;
-  while (inbox.items.length > 0 || inbox.told > 0) {
+  while (inbox.items.length > 0 || inbox.delivered > 0) {
     const page = inboxOf(work.object, id, inbox).take();
     items.push(...page.items);
     inbox = page.inbox;
@@ -295,7 +295,7 @@ function passOn(
   const to = { run: id, agent: agentId };
   deadLetter(work, { ...to, reason: "run-ended" }, listEnvelopes(items, "steer", "followUp"));
   const messages = listEnvelopes(items, "message");
-  const unread = run.startedAt === null ? messages : messages.filter((message) => message.id !== run.boot);
+  const unread = run.startedAt === null ? messages : messages.filter((each) => each.id !== run.firstMessage);
   if (unread.length === 0) return;
   const { priority, retention } = supervision;
   const why = whyUnreadable(work, run);

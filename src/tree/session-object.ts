@@ -66,7 +66,7 @@ function releaseSession(object: ObjectContext, argument: Json): Json {
   }
   const [next, ...rest] = line;
   writeSession(object, next ? { holder: next, line: rest } : idle);
-  if (next) object.send(next, "go", { at });
+  if (next) object.send(next, "startTurn", { at });
   return null;
 }
 

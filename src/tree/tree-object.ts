@@ -23,7 +23,7 @@ import type { TreeDeps } from "./state/records.ts";
 import { finishedKey, lastingParts } from "./state/tree-record.ts";
 import { wakeSilent } from "./state/silent-runs.ts";
 import { TreeWork, type Occasion } from "./state/tree-work.ts";
-import { answerRun, noteUntold } from "./state/undelivered.ts";
+import { answerRun, noteUndelivered } from "./state/undelivered.ts";
 import { recall } from "./tenant/lease.ts";
 import { decideWaiting } from "./waiting-calls.ts";
 
@@ -65,15 +65,15 @@ export function treeObject(deps: TreeDeps): ObjectDefinition {
     };
   const commands = {
     open: decodeArgument((object, argument: OpenArgument) => open(object, deps, argument)),
-    go: on(startTurn),
+    startTurn: on(startTurn),
     // A run's steps.
     begin: on(answerRun(beginCall)),
-    rest: on(answerRun(inbox.waitForItems)),
+    wait: on(answerRun(inbox.waitForItems)),
     take: on(answerRun(inbox.takeItems)),
     yield: on(answerRun(inbox.yieldSlot)),
     yieldOverdue: on(inbox.yieldOverdue),
     // A run's life.
-    hire: on(answerRun(spawnFor)),
+    spawn: on(answerRun(spawnFor)),
     continue: on(answerRun(lifecycle.continueRun)),
     crashed: on(lifecycle.countCrash),
     blocked: on(applyBlockedPolicy),
@@ -84,12 +84,12 @@ export function treeObject(deps: TreeDeps): ObjectDefinition {
     // Messages.
     send: on(messages.sendMessage),
     reply: on(answerRun(messages.reply)),
-    unask: on(messages.abandonAsk),
+    abandonAsk: on(messages.abandonAsk),
     watch: on(messages.watchRun),
     signal: on(messages.signal),
-    nudge: on(messages.injectMessage),
+    injectMessage: on(messages.injectMessage),
     emit: on(answerRun(topics.emit)),
-    follow: on(topics.subscribeToTopic),
+    subscribe: on(topics.subscribeToTopic),
     // Decisions of people.
     requestApproval: on(answerRun(approvals.request)),
     decideApproval: on(approvals.decideApproval),
@@ -143,7 +143,7 @@ function workOn<Argument extends Occasion>(
   const reply = method(work, argument);
   performEffects(work);
   decideWaiting(work);
-  noteUntold(work);
+  noteUndelivered(work);
   wakeSilent(work);
   work.commit();
   return Json.of(reply);

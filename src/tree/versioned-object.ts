@@ -10,21 +10,13 @@ import {
   type SendOptions,
 } from "#kernel";
 import { findStoredProblem } from "./shapes/stored-shapes.ts";
+import { downgradeReply, upgradeArgument, upgradeValue, withPreviousNames } from "./previous-protocol.ts";
 import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.ts";
-
-/** Converts a value of one protocol number into one of the next. */
-type Upgrade = (name: string, value: Json) => Json;
-
-/** Upgrades by the protocol number of the stored value. */
-const upgrades: Readonly<Record<number, Upgrade>> = {
-  // Each event was a separate value. Now it is the only event of its value.
-  1: (name, value) => (name.startsWith("event/") && !Array.isArray(value) ? [value] : value),
-};
 
 /**
  * Wraps an object so that it checks the protocol number of every call, writes it into every value, and checks it in
- * every value that it reads. Values of the previous number are upgraded when they are read. A value without its shape
- * is refused.
+ * every value that it reads. Calls and values of the previous number are converted. A value without its shape is
+ * refused.
  */
 export function versionedObject(definition: ObjectDefinition): ObjectDefinition {
   const { type } = definition;
@@ -33,15 +25,17 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
       Object.entries(methods).map(([name, method]): readonly [string, ObjectMethod] => [
         name,
         (object, argument) => {
-          const { protocol, ...given } = isJsonObject(argument) ? argument : {};
-          checkProtocol(`a call of ${type}.${name}`, protocol);
-          return method(new VersionedObject(object, type), given);
+          const { protocol: stated, ...given } = isJsonObject(argument) ? argument : {};
+          const protocol = checkProtocol(`a call of ${type}.${name}`, stated);
+          const own = new VersionedObject(object, type);
+          if (protocol === protocolNumber) return method(own, given);
+          return downgradeReply(method(own, upgradeArgument(name, given)));
         },
       ]),
     );
   return {
     ...definition,
-    methods: versioned(definition.methods),
+    methods: withPreviousNames(type, versioned(definition.methods)),
     queries: versioned(definition.queries),
   };
 }
@@ -78,9 +72,7 @@ class VersionedObject implements ObjectContext {
     const holder = isJsonObject(stored) ? stored : {};
     const { v, value = null } = holder;
     const written = checkProtocol(this.#what(name), v);
-    let upgraded = value;
-    for (let number = written; number < protocolNumber; number++)
-      upgraded = upgrades[number]?.(name, upgraded) ?? upgraded;
+    const upgraded = written === protocolNumber ? value : upgradeValue(this.#type, name, value);
     this.#check(name, upgraded, holder);
     return upgraded;
   }

@@ -129,7 +129,7 @@ const moreWaits: Readonly<Record<string, Case>> = {
           lead().run(1),
           {
             status: "running",
-            blocker: { kind: "unserved", words: "error when calling it", build: "b1", retryAt: null },
+            blocker: { kind: "unserved", lastError: "error when calling it", build: "b1", retryAt: null },
           },
         ],
       ]),
@@ -160,7 +160,7 @@ const blockers: Readonly<Record<Blocker["kind"], string>> = {
 test.each(keysOf(blockers))("why explains a blocked run: %s", (kind) => {
   const story = lead().after(3_000);
   const retryAt = kind === "version" ? story.now + 4_000 : null;
-  const blocker = { kind, words: blockers[kind], build: "build-7", retryAt };
+  const blocker = { kind, lastError: blockers[kind], build: "build-7", retryAt };
   const text = explainCase({ story, status: "waiting", blocker });
   expectHelpful(text);
   expect(text).toMatchSnapshot();

@@ -8,14 +8,16 @@ import {
   delegateObject,
   delegatePrimitives,
   isJsonObject,
+  Json,
   type EngineProgram,
-  type Json,
   type ObjectContext,
   type ObjectDefinition,
   type ObjectMethod,
   type Operation,
   type ExecutionPrimitives,
+  type RunLaunch,
 } from "#kernel";
+import type { LaunchInput } from "#tree";
 import { storedForm } from "../stored-form.ts";
 import { Runtime } from "#runtime";
 import { local } from "reeve/engines/local";
@@ -70,7 +72,7 @@ function recorded(inner: ExecutionPrimitives, { issued, saw }: Recorder): Execut
     issued(run, name);
     return operation;
   };
-  saw("launch", inner.launch.entrance);
+  saw("launch", inner.launch.input);
   return delegatePrimitives(inner, {
     step: (name, closure) =>
       note(
@@ -124,12 +126,31 @@ function storing(object: ObjectContext, type: string, { saw }: Recorder): Object
   });
 }
 
-async function sequences(): Promise<GoldenJournal["sequences"]> {
+/** Returns a launch as the previous release made it. */
+function previousLaunch({ input, ...launch }: RunLaunch): RunLaunch {
+  const { inbox, ...rest } = Json.as<LaunchInput>(input);
+  const { slotState: standing, ...batch } = inbox;
+  return Json.as(Json.of({ ...launch, protocol: 2, entrance: { ...rest, news: { ...batch, standing } } }));
+}
+
+/** Lets runs begin as if the previous release had launched them. */
+const launchedBefore = (program: EngineProgram): EngineProgram => ({
+  ...program,
+  run: (inner) => program.run(delegatePrimitives(inner, { launch: previousLaunch(inner.launch) })),
+});
+
+/** Records the operations of runs that the previous release has launched. */
+export const recordPrevious = (): Promise<GoldenJournal["sequences"]> => sequences(launchedBefore);
+
+async function sequences(
+  begin = (program: EngineProgram): EngineProgram => program,
+): Promise<GoldenJournal["sequences"]> {
   const all: Record<string, Record<string, string[]>> = {};
   for (const scenario of scenarios) {
     const runs: Record<string, string[]> = (all[scenario.name] = {});
     const issued: Recorder["issued"] = (run, operation) => void (runs[run] ??= []).push(operation);
-    await play(scenario, undefined, recording({ issued, saw: () => undefined }));
+    const layer = recording({ issued, saw: () => undefined });
+    await play(scenario, undefined, (program) => layer(begin(program)));
   }
   return all;
 }

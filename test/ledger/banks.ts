@@ -17,7 +17,7 @@ export class LedgerBank implements Bank {
     const spawn = SpawnBudget.of({ maxAgents: 50 });
     const opening = { root, priority: "normal", spawn, treeBudget, rootBudget: budgets[0] ?? {} } as const;
     this.#parents = new Map(runsOf(scenario));
-    this.#state = Ledger.open({ ...opening, block: null, at: 0 });
+    this.#state = Ledger.open({ ...opening, lease: null, at: 0 });
     runsOf(scenario).forEach(([run, parent], index) => {
       const spawning = { run, parent, budget: budgets[index + 1] ?? null, priority: "normal" } as const;
       this.#state = Ledger.admit(this.#state, { ...spawning, onFull: "deny", detached: false, at: 0 }).state;
@@ -32,7 +32,7 @@ export class LedgerBank implements Bank {
       epoch: { id: "", order: null },
       ask,
       rerun: false,
-      blockIsFinal: false,
+      leaseIsFinal: false,
       at: 0,
     });
     this.#state = gate.state;

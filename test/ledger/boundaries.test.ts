@@ -105,16 +105,16 @@ test("3.10 a limit of 0 gives no warning before anything is used", () => {
 });
 
 test("9.1 a call one micro-dollar above the loan asks to borrow it, and changes nothing until then", () => {
-  const tree = new Tree({ block: { tokens: 1_000, costMicros: 29 } });
+  const tree = new Tree({ lease: { tokens: 1_000, costMicros: 29 } });
   tree.begin("root", { ask: null });
   tree.wait("root", null);
   const before = tree.state;
-  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 0, costMicros: 1 });
+  expect(tree.begin("root")).toEqual({ kind: "needs-lease", tokens: 0, costMicros: 1 });
   expect(tree.state).toBe(before);
 });
 
 test("9.1 a loan of tokens alone does not refuse a model without a price", () => {
-  const tree = new Tree({ block: { tokens: 1_000, costMicros: null } });
+  const tree = new Tree({ lease: { tokens: 1_000, costMicros: null } });
   expect(tree.begin("root", { ask: { price: null }, step: step(1), attempt: attempt("one") })).toMatchObject({
     kind: "granted",
   });
@@ -122,14 +122,14 @@ test("9.1 a loan of tokens alone does not refuse a model without a price", () =>
 });
 
 test("9.1 a call without a price borrows the tokens that its loan lacks", () => {
-  const tree = new Tree({ block: { tokens: 5, costMicros: null } });
+  const tree = new Tree({ lease: { tokens: 5, costMicros: null } });
   expect(tree.begin("root", { ask: { price: null } })).toEqual({
-    kind: "needs-block",
+    kind: "needs-lease",
     tokens: 15,
     costMicros: 0,
   });
 });
 
 test("9.1 a tree that borrowed nothing returns nothing", () => {
-  expect(new Tree().do({ kind: "giveBack" })).toBeNull();
+  expect(new Tree().do({ kind: "returnQuota" })).toBeNull();
 });

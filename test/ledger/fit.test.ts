@@ -16,7 +16,7 @@ function begin(price: Price, more: Partial<ReservationRequest> = {}) {
     ...more,
   };
   const from = { run: root, step: step(1), attempt: attempt("a"), epoch: { id: "1", order: null } };
-  return Ledger.begin(state, { ...from, ask, rerun: false, blockIsFinal: false, at: 1 }).decision;
+  return Ledger.begin(state, { ...from, ask, rerun: false, leaseIsFinal: false, at: 1 }).decision;
 }
 
 const flat: Price = { input: 1_000_000, output: 1_000_000 };

@@ -227,28 +227,36 @@ test("a call in flight is settled on its remaining ancestors if its parent has e
 });
 
 test("9.1 a call above the loan asks to borrow first, and changes nothing until then", () => {
-  const tree = new Tree({ block: { tokens: 25, costMicros: null } });
+  const tree = new Tree({ lease: { tokens: 25, costMicros: null } });
   tree.begin("root");
   const before = tree.state;
-  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 15, costMicros: 0 });
+  expect(tree.begin("root")).toEqual({ kind: "needs-lease", tokens: 15, costMicros: 0 });
   expect(tree.state).toBe(before);
-  tree.do({ kind: "lend", tokens: 15, costMicros: null, limits, leasedAt: 1, until: 9_000, adds: true });
-  expect(tree.state.tree.block).toMatchObject({ tokens: 40, costMicros: null, until: 9_000 });
+  tree.do({
+    kind: "grantQuota",
+    tokens: 15,
+    costMicros: null,
+    limits,
+    leasedAt: 1,
+    until: 9_000,
+    adds: true,
+  });
+  expect(tree.state.tree.lease).toMatchObject({ tokens: 40, costMicros: null, until: 9_000 });
   expect(tree.begin("root")).toMatchObject({ kind: "granted", shrunk: null });
 });
 
 test("5.4 an execution that must borrow first still counts as the newest", () => {
-  const tree = new Tree({ block: { tokens: 0, costMicros: null } });
-  expect(tree.begin("root", { epoch: { id: "new", order: 2 } })).toMatchObject({ kind: "needs-block" });
-  const late = tree.begin("root", { epoch: { id: "old", order: 1 }, blockIsFinal: true });
+  const tree = new Tree({ lease: { tokens: 0, costMicros: null } });
+  expect(tree.begin("root", { epoch: { id: "new", order: 2 } })).toMatchObject({ kind: "needs-lease" });
+  const late = tree.begin("root", { epoch: { id: "old", order: 1 }, leaseIsFinal: true });
   expect(late).toMatchObject({ kind: "refused", why: "superseded" });
 });
 
 test("9.1 if the tenant has no more budget, its loan is a limit without a landing slice", () => {
-  const tree = new Tree({ block: { tokens: 35, costMicros: null } });
+  const tree = new Tree({ lease: { tokens: 35, costMicros: null } });
   tree.begin("root");
-  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: "tokens" });
-  expect(tree.begin("root", { blockIsFinal: true })).toMatchObject({
+  expect(tree.begin("root", { leaseIsFinal: true })).toMatchObject({ outputTokens: 5, shrunk: "tokens" });
+  expect(tree.begin("root", { leaseIsFinal: true })).toMatchObject({
     kind: "denied",
     dimension: "tokens",
     limit: 35,
@@ -258,39 +266,39 @@ test("9.1 if the tenant has no more budget, its loan is a limit without a landin
 });
 
 test("9.1 a call that the accounts do not allow is denied without borrowing", () => {
-  const tree = new Tree({ rootBudget: { maxTokens: 10 }, block: { tokens: 0, costMicros: 0 } });
+  const tree = new Tree({ rootBudget: { maxTokens: 10 }, lease: { tokens: 0, costMicros: 0 } });
   expect(tree.begin("root")).toMatchObject({ kind: "denied", limit: 10 });
 });
 
 test("9.1 a tree that closes its lease reports its usage, with calls in flight at their ceilings", () => {
-  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
+  const tree = new Tree({ lease: { tokens: 100, costMicros: 100 } });
   tree.begin("root", { attempt: attempt("1") });
   tree.begin("root");
   tree.settle("root", "1", { input: 2, output: 0 });
-  expect(tree.do({ kind: "giveBack" })).toEqual({ leasedAt: 1, used: { tokens: 22, costMicros: 32 } });
-  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 20, costMicros: 30 });
-  expect(tree.do({ kind: "giveBack" })).toBeNull();
+  expect(tree.do({ kind: "returnQuota" })).toEqual({ leasedAt: 1, used: { tokens: 22, costMicros: 32 } });
+  expect(tree.begin("root")).toEqual({ kind: "needs-lease", tokens: 20, costMicros: 30 });
+  expect(tree.do({ kind: "returnQuota" })).toBeNull();
 });
 
 test("9.1 the tenant corrects the cost of a call of a closed lease, even after it was in doubt", () => {
-  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
+  const tree = new Tree({ lease: { tokens: 100, costMicros: 100 } });
   tree.begin("root", { attempt: attempt("1") });
   tree.begin("root", { attempt: attempt("2") });
-  tree.do({ kind: "giveBack" });
-  tree.do({ kind: "lend", tokens: 50, costMicros: 50, limits, leasedAt: 7, until: 9_000, adds: false });
+  tree.do({ kind: "returnQuota" });
+  tree.do({ kind: "grantQuota", tokens: 50, costMicros: 50, limits, leasedAt: 7, until: 9_000, adds: false });
   tree.settle("root", "1", { input: 2, output: 0 });
   expect(tree.effects).toEqual([{ kind: "correct", leasedAt: 1, tokens: -18, costMicros: -28 }]);
   tree.settle("root", "2", null);
   expect(tree.effects).toEqual([]);
   tree.do({ kind: "reconcile", attempt: attempt("2"), usage: { input: 30, output: 0 } });
   expect(tree.effects).toEqual([{ kind: "correct", leasedAt: 1, tokens: 10, costMicros: 0 }]);
-  expect(tree.state.tree.block?.used).toEqual({ tokens: 0, costMicros: 0 });
+  expect(tree.state.tree.lease?.used).toEqual({ tokens: 0, costMicros: 0 });
 });
 
 test("9.1 nothing is reserved under an expired lease", () => {
-  const tree = new Tree({ block: { tokens: 100, costMicros: 100 } });
-  tree.do({ kind: "lend", tokens: 0, costMicros: 0, limits, leasedAt: 1, until: 1_001, adds: true });
+  const tree = new Tree({ lease: { tokens: 100, costMicros: 100 } });
+  tree.do({ kind: "grantQuota", tokens: 0, costMicros: 0, limits, leasedAt: 1, until: 1_001, adds: true });
   expect(tree.begin("root")).toMatchObject({ kind: "granted" });
   tree.at = 1_001;
-  expect(tree.begin("root")).toEqual({ kind: "needs-block", tokens: 20, costMicros: 30 });
+  expect(tree.begin("root")).toEqual({ kind: "needs-lease", tokens: 20, costMicros: 30 });
 });

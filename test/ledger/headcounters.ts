@@ -22,7 +22,7 @@ export class LedgerHeadcounter implements Headcounter {
   constructor(maxAgents: number, allowPreempt = true, { checked = false } = {}) {
     this.maxAgents = maxAgents;
     const spawn = SpawnBudget.of({ maxAgents, allowPreempt });
-    const budgets = { treeBudget: {}, rootBudget: {}, block: null };
+    const budgets = { treeBudget: {}, rootBudget: {}, lease: null };
     this.#state = Ledger.open({ root, priority: "normal", spawn, ...budgets, at: 0 });
     this.#rows = checked ? new RowStore(this.#state) : null;
   }
@@ -58,7 +58,7 @@ export class LedgerHeadcounter implements Headcounter {
       epoch: { id: "", order: null },
       ask: null,
     };
-    const gate = Ledger.begin(this.#state, { ...call, run, rerun: false, blockIsFinal: false, at });
+    const gate = Ledger.begin(this.#state, { ...call, run, rerun: false, leaseIsFinal: false, at });
     return gate.decision.kind === "granted";
   }
 

@@ -12,7 +12,7 @@ const opened = Ledger.open({
   spawn: SpawnBudget.of({ maxAgents: 2, allowPreempt: false }),
   treeBudget: { deadlineS: 10 },
   rootBudget: {},
-  block: null,
+  lease: null,
   ageingMs: 60_000,
   at: 0,
 });

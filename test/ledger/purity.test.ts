@@ -28,14 +28,14 @@ test("a command without effect returns the same state object", () => {
   tree.of("release", "gone");
   tree.cancel("gone");
   tree.settle("root", "gone", null);
-  tree.do({ kind: "lend", tokens: 1, costMicros: 1, limits, leasedAt: 1, until: 9_000, adds: true });
+  tree.do({ kind: "grantQuota", tokens: 1, costMicros: 1, limits, leasedAt: 1, until: 9_000, adds: true });
   expect(tree.state).toBe(before);
 });
 
 test("the state of the ledger is plain JSON", () => {
   const tree = new Tree({
     treeBudget: { maxTokens: 100, deadlineS: 5 },
-    block: { tokens: 50, costMicros: null },
+    lease: { tokens: 50, costMicros: null },
   });
   tree.admit("a", { budget: { maxTurns: 3 } });
   tree.begin("a", { step: step(1), attempt: attempt("1") });
@@ -55,7 +55,7 @@ test("a command on a run needs only the accounts of its path, and a missing acco
     epoch: { id: "", order: null },
     ask: null,
     rerun: false,
-    blockIsFinal: false,
+    leaseIsFinal: false,
     at: 0,
   };
   expect(Ledger.begin(lean, { ...call, run: run("a") }).decision).toMatchObject({ kind: "granted" });
@@ -78,7 +78,7 @@ test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time",
   const id = TreeId.of("wide");
   const lead = RunId.root(id);
   const spawn = SpawnBudget.of({ maxAgents: 20_001 });
-  const budgets = { treeBudget: {}, rootBudget: {}, block: null };
+  const budgets = { treeBudget: {}, rootBudget: {}, lease: null };
   const opened = Ledger.open({ root: lead, priority: "normal", spawn, ...budgets, at: 0 });
   const slot = new Tree().slot("root");
   const slots: Record<RunId, Slot> = { [lead]: { ...slot, children: 20_000 } };

@@ -114,19 +114,19 @@ test("3.6 a call of unknown size is refused at the nearest limit, and nowhere el
   expect(new Tree({ rootBudget: { maxTurns: 5 } }).begin("root", unbounded)).toMatchObject({
     kind: "granted",
   });
-  const lent = new Tree({ block: { tokens: 50, costMicros: null } });
+  const lent = new Tree({ lease: { tokens: 50, costMicros: null } });
   expect(lent.begin("root", unbounded)).toMatchObject({ reason: "unbounded", account: "tenant" });
 });
 
 /** Returns the refusal of a tree that got too small a share of a user's budget, while other trees hold the rest. */
 function refusedByUser(reserved: number): Gate {
-  const tree = new Tree({ block: { tokens: 0, costMicros: null } });
+  const tree = new Tree({ lease: { tokens: 0, costMicros: null } });
   const budget = { account: "user", limit: 100, spent: 30, reserved } as const;
   const limits = { tokens: budget, costMicros: null };
   const lent: LeaseGrant = { tokens: 25, costMicros: null, limits, leasedAt: 1, until: 9_000, adds: true };
-  tree.do({ kind: "lend", ...lent });
-  tree.begin("root", { blockIsFinal: true });
-  return tree.begin("root", { blockIsFinal: true });
+  tree.do({ kind: "grantQuota", ...lent });
+  tree.begin("root", { leaseIsFinal: true });
+  return tree.begin("root", { leaseIsFinal: true });
 }
 
 test("9.1 a refusal by a tenant's budget names that budget, and whether other trees hold it", () => {

@@ -205,7 +205,7 @@ test("3.5 a request with amounts that cannot be booked is an error", () => {
 test.each([
   ["the run", { rootBudget: { maxCostUsd: 1 } }],
   ["the tree", { treeBudget: { maxCostUsd: 1 } }],
-  ["the tenant", { block: { tokens: null, costMicros: 1_000_000 } }],
+  ["the tenant", { lease: { tokens: null, costMicros: 1_000_000 } }],
 ])("3.6 a model without a price is refused where a cost limit is set on %s", (_, options) => {
   const tree = new Tree(options);
   expect(tree.begin("root", { ask: { price: null } })).toMatchObject({

@@ -55,14 +55,14 @@ class Tenant {
     const ask: ReservationRequest = { ...sizes, price, unpriced: "refuse", landing: false };
     const step = StepId.of(root, "llm", this.#count);
     const begin = { run: root, step, attempt, epoch: { id: "", order: null }, ask, rerun: false, at };
-    let gate = this.#begin(entry, { ...begin, blockIsFinal: false });
-    for (let draws = 1; gate.kind === "needs-block"; draws++) {
+    let gate = this.#begin(entry, { ...begin, leaseIsFinal: false });
+    for (let draws = 1; gate.kind === "needs-lease"; draws++) {
       const adds = this.#draw(entry, gate, { at, mayWait: size % 2 === 0 });
       if (adds === null) return;
-      gate = this.#begin(entry, { ...begin, blockIsFinal: adds || draws > 1 });
+      gate = this.#begin(entry, { ...begin, leaseIsFinal: adds || draws > 1 });
     }
     if (gate.kind !== "granted") return;
-    const window = windowOf(entry.state.tree.block?.leasedAt ?? 0);
+    const window = windowOf(entry.state.tree.lease?.leasedAt ?? 0);
     this.#open.push({ entry, attempt, output: gate.outputTokens, input: size, window });
   }
 
@@ -97,7 +97,7 @@ class Tenant {
   close(tree: number, isOver: boolean): void {
     const entry = this.#trees.get(tree);
     if (!entry || (isOver && this.#open.some((call) => call.entry === entry))) return;
-    const { decision, state } = isOver ? Ledger.giveBack(entry.state) : Ledger.shrink(entry.state);
+    const { decision, state } = isOver ? Ledger.returnQuota(entry.state) : Ledger.shrink(entry.state);
     entry.state = state;
     const give = isOver ? TenantLedger.close : TenantLedger.shrink;
     if (decision) this.#put(entry, give(this.#stateOf(entry), decision.used));
@@ -123,7 +123,7 @@ class Tenant {
     const root = RunId.root(TreeId.of(`t${tree}-${this.#count}`));
     const spawn = SpawnBudget.of();
     const opening = { root, priority: "normal", spawn, treeBudget: {}, rootBudget: {}, at } as const;
-    const entry: Entry = { root, loan: null, state: Ledger.open({ ...opening, block: Ledger.noLease }) };
+    const entry: Entry = { root, loan: null, state: Ledger.open({ ...opening, lease: Ledger.noLease }) };
     this.#trees.set(tree, entry);
     return entry;
   }
@@ -146,16 +146,19 @@ class Tenant {
     { at, mayWait }: { readonly at: number; readonly mayWait: boolean },
   ): boolean | null {
     const { tokens, costMicros } = need;
-    const block = entry.state.tree.block ?? Ledger.noLease;
-    const figures = { tokens, costMicros, used: block.used, renews: at >= block.until, mayWait };
+    const lease = entry.state.tree.lease ?? Ledger.noLease;
+    const figures = { tokens, costMicros, used: lease.used, renews: at >= lease.until, mayWait };
     // The tenant's clock is up to half an hour ahead of the tree's.
-    const drawn = TenantLedger.draw(this.#stateOf(entry), { ...figures, at: at + (tokens % 1_800) * 1_000 });
+    const drawn = TenantLedger.requestQuota(this.#stateOf(entry), {
+      ...figures,
+      at: at + (tokens % 1_800) * 1_000,
+    });
     this.#put(entry, drawn.state);
     if (drawn.decision === "short") {
-      entry.state = Ledger.giveBack(entry.state).state;
+      entry.state = Ledger.returnQuota(entry.state).state;
       return null;
     }
-    entry.state = Ledger.lend(entry.state, drawn.decision).state;
+    entry.state = Ledger.grantQuota(entry.state, drawn.decision).state;
     return drawn.decision.adds;
   }
 

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { TenantLedger, type BudgetLimits, type Draw, type DrawResult, type TenantState } from "#ledger";
+import {
+  TenantLedger,
+  type BudgetLimits,
+  type QuotaRequest,
+  type QuotaResult,
+  type TenantState,
+} from "#ledger";
 import { deepFreeze } from "./tree.ts";
 
 const none = { tokens: 0, costMicros: 0 };
@@ -16,15 +22,15 @@ class Office {
     this.accounts = limits.map((each) => TenantLedger.setBudget(null, { ...whole, ...each }, noon));
   }
 
-  draw(tree: string, tokens: number, more: Partial<Draw> = {}): DrawResult {
+  draw(tree: string, tokens: number, more: Partial<QuotaRequest> = {}): QuotaResult {
     const command = { tokens, costMicros: 0, used: none, renews: false, mayWait: false, at: noon, ...more };
-    const { state, decision } = TenantLedger.draw(this.#state(tree), command);
+    const { state, decision } = TenantLedger.requestQuota(this.#state(tree), command);
     this.#keep(tree, state);
     return decision;
   }
 
   /** Returns the tokens a tree gets. */
-  tokens(tree: string, tokens: number, more: Partial<Draw> = {}): number | null {
+  tokens(tree: string, tokens: number, more: Partial<QuotaRequest> = {}): number | null {
     const drawn = this.draw(tree, tokens, more);
     if (drawn === "short") throw new Error("short");
     return drawn.tokens;
@@ -182,15 +188,15 @@ test("9.1 a lease names the budget with the least left, and the amount other tre
   const accounts = [account(1_600), account(160)];
   const draw = { tokens: 100, costMicros: 0, used: none, renews: false, mayWait: false, at: noon };
   const owners = ["tenant", "user"] as const;
-  const first = TenantLedger.draw({ accounts, owners, loan: null }, draw);
+  const first = TenantLedger.requestQuota({ accounts, owners, loan: null }, draw);
   expect(first.decision).toMatchObject({
     limits: { tokens: { account: "user", limit: 160, spent: 0, reserved: 0 }, costMicros: null },
   });
-  const other = TenantLedger.draw({ ...first.state, owners, loan: null }, draw);
+  const other = TenantLedger.requestQuota({ ...first.state, owners, loan: null }, draw);
   expect(other.decision).toMatchObject({
     tokens: 60,
     limits: { tokens: { account: "user", limit: 160, spent: 0, reserved: 100 } },
   });
-  const again = TenantLedger.draw({ ...first.state, owners }, { ...draw, tokens: 20 });
+  const again = TenantLedger.requestQuota({ ...first.state, owners }, { ...draw, tokens: 20 });
   expect(again.decision).toMatchObject({ adds: true, limits: { tokens: { reserved: 0 } } });
 });

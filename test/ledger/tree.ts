@@ -14,7 +14,7 @@ import {
   type Admit,
   type ReservationRequest,
   type Begin,
-  type Block,
+  type TreeLease,
   type CommandKind,
   type DecisionResult,
   type Gate,
@@ -41,7 +41,7 @@ export interface TreeOptions {
   readonly treeBudget?: ExecutionBudget;
   readonly rootBudget?: ExecutionBudget;
   /** Amounts of a lease without end. Default: no tenant. */
-  readonly block?: Pick<Block, "tokens" | "costMicros">;
+  readonly lease?: Pick<TreeLease, "tokens" | "costMicros">;
   readonly priority?: Priority;
 }
 
@@ -61,8 +61,8 @@ export class Tree {
         spawn: SpawnBudget.of({ maxAgents, allowPreempt }),
         treeBudget,
         rootBudget,
-        block: options.block
-          ? { ...Ledger.noLease, leasedAt: 1, until: Number.MAX_SAFE_INTEGER, ...options.block }
+        lease: options.lease
+          ? { ...Ledger.noLease, leasedAt: 1, until: Number.MAX_SAFE_INTEGER, ...options.lease }
           : null,
         at: this.at,
       }),
@@ -104,7 +104,7 @@ export class Tree {
       attempt: attempt(`attempt-${this.#attempts}`),
       epoch: { id: "1", order: null },
       rerun: false,
-      blockIsFinal: false,
+      leaseIsFinal: false,
       at: this.at,
       ...rest,
       ask: ask && {

@@ -42,7 +42,7 @@ class Market {
     } as const;
     const id = attempt(`attempt-${++this.#attempts}`);
     const epoch = { id: "1", order: null };
-    const rest = { rerun: false, blockIsFinal: false, timeoutMs: 50, waitsSince: null, at: this.tree.at };
+    const rest = { rerun: false, leaseIsFinal: false, timeoutMs: 50, waitsSince: null, at: this.tree.at };
     const gate = this.tree.do({ kind: "begin", run: of, step, attempt: id, epoch, ask, ...rest });
     if (gate.kind === "granted") expect(gate.outputTokens).toBeLessThanOrEqual(outputTokens);
     if (gate.kind === "waits") this.#wait(of, step);

@@ -38,8 +38,8 @@ function engineWith(
 }
 
 function toOtherVersion({ launch }: ExecutionPrimitives): Partial<ExecutionPrimitives> {
-  const entrance = Object.assign({}, launch.entrance, { version: "another" });
-  return { launch: { ...launch, entrance: Json.of(entrance) } };
+  const input = Object.assign({}, launch.input, { version: "another" });
+  return { launch: { ...launch, input: Json.of(input) } };
 }
 
 test("each report reaches the tree once while its calls succeed", async () => {
@@ -291,7 +291,7 @@ test.each([
 ])("a run whose launch was changed fails, and its code is not called: %s", async (_, change, problem) => {
   let calls = 0;
   const engine = engineWith(({ launch }) => ({
-    launch: { ...launch, entrance: Json.of(Object.assign({}, launch.entrance, change)) },
+    launch: { ...launch, input: Json.of(Object.assign({}, launch.input, change)) },
   }));
   const worker = agentOf(async () => ++calls);
   await using runtime = new Runtime({ agents: [worker], engine });

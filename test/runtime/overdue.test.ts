@@ -17,7 +17,7 @@ function unserved(clock: ManualClock, agents: readonly string[]): Engine {
     engine.define({
       ...program,
       run: (primitives) => {
-        const { agentId } = Json.as<{ readonly agentId: string }>(primitives.launch.entrance);
+        const { agentId } = Json.as<{ readonly agentId: string }>(primitives.launch.input);
         return agents.includes(agentId) ? new Promise(() => undefined) : program.run(primitives);
       },
     });

@@ -42,7 +42,7 @@ async function openTree(
   const nudge = (at: number): Promise<unknown> => {
     const messageId = MessageId.of(`nudge-${++nudges}`);
     const steer = { run: run.runId, kind: "steer", text: "hurry", messageId, at };
-    return engine.call({ type: "tree", key: "-/report" }, "nudge", withProtocol(steer));
+    return engine.call({ type: "tree", key: "-/report" }, "injectMessage", withProtocol(steer));
   };
   await body({ run, clock, nudge });
 }

@@ -55,7 +55,7 @@ const writes = {
     ...beforeAndAfter(["gate begin", "model", "effect pay", "effect mail", "direct crashed"]),
     ...["model", "tool", "note"].map((kind) => `step ${kind}: done, not journaled`),
     ...["model", "tool", "note"].map((kind) => `step ${kind}: journaled`),
-    ...["hire", "rest", "take", "yield", "reply", "emit", "send", "continue", "end"].map(
+    ...["spawn", "wait", "take", "yield", "reply", "emit", "send", "continue", "end"].map(
       (method) => `call ${method}: journaled`,
     ),
   ],
@@ -64,8 +64,8 @@ const writes = {
       "tree",
       "open",
       "begin",
-      "hire",
-      "rest",
+      "spawn",
+      "wait",
       "take",
       "yield",
       "reply",
@@ -86,7 +86,7 @@ const writes = {
     ),
     ...beforeCommit("tree", "drain"),
     ...beforeCommit("session", "invoke", "release"),
-    ...beforeCommit("tenant", "setBudget", "draw", "giveBack"),
+    ...beforeCommit("tenant", "setBudget", "requestQuota", "returnQuota"),
     ...beforeAndAfter([
       "keys.of",
       "store keys.put",

@@ -135,7 +135,7 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
       program,
       (name, run) => (object, argument) => {
         const reply = run(object, argument);
-        if (name !== "draw" || !isJsonObject(reply) || !isJsonObject(argument)) return reply;
+        if (name !== "requestQuota" || !isJsonObject(reply) || !isJsonObject(argument)) return reply;
         return { ...reply, tokens: argument["tokens"] ?? 0, costMicros: argument["costMicros"] ?? 0 };
       },
       "tenant",
@@ -149,7 +149,7 @@ export const plantedBugs: Readonly<Record<string, Mutation>> = {
     }),
   "hiring counts one seat too many": (program) =>
     change(program, (method, run) => (object, argument) => {
-      if (method !== "hire") return run(object, argument);
+      if (method !== "spawn") return run(object, argument);
       const get: ObjectContext["get"] = (name) =>
         name === "tree" ? seats(object.get(name), 1) : object.get(name);
       const set: ObjectContext["set"] = (name, value) =>

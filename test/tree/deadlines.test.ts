@@ -6,22 +6,22 @@ const withDeadline = (deadlineS: number): LazyTree => new LazyTree({ maxAgents: 
 test("a tree sends itself one message for its earliest deadline", () => {
   const tree = withDeadline(60);
   expect(tree.takeSent("timerDue")).toEqual({ at: 62_001 });
-  tree.hire(tree.root, { budget: { deadlineS: 50 } });
+  tree.spawnChild(tree.root, { budget: { deadlineS: 50 } });
   expect(tree.takeSent("timerDue")).toEqual({ at: 52_001 });
-  tree.hire(tree.root, { budget: { deadlineS: 55 } });
+  tree.spawnChild(tree.root, { budget: { deadlineS: 55 } });
   expect(tree.takeSent("timerDue")).toBeNull();
 });
 
 test("a tree without a deadline sends itself no message", () => {
   const tree = new LazyTree({ maxAgents: 4 });
-  tree.hire(tree.root);
+  tree.spawnChild(tree.root);
   expect(tree.takeSent("timerDue")).toBeNull();
 });
 
 test("the time of a tree that waits for its turn begins with the turn", () => {
   const tree = new LazyTree({ maxAgents: 2, budget: { deadlineS: 60 }, open: { waits: true } });
   tree.object.time = 5_001;
-  tree.call("go", { at: 1 });
+  tree.call("startTurn", { at: 1 });
   expect(tree.slot(tree.root)).toMatchObject({ deadline: 65_001 });
 });
 
@@ -37,7 +37,7 @@ test.each([
 
 test("a run that does not end after its cancel is ended by its tree, and its execution is killed", () => {
   const tree = new LazyTree({ maxAgents: 2 });
-  tree.hire(tree.root);
+  tree.spawnChild(tree.root);
   tree.call("cancel", { run: tree.root, reason: "enough", at: 3 });
   tree.end(tree.child(1));
   const { number } = { number: 0, ...Object(tree.takeSent("cancelOverdue")) };

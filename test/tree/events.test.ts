@@ -1,14 +1,9 @@
-import { Json, TopicId, TreeId, type NumberedEvent, type ObjectMethod } from "#kernel";
+import { Json, TopicId, TreeId, type NumberedEvent } from "#kernel";
 import { expect, test } from "vitest";
 import type { ProjectorOrder } from "../../src/tree/orders.ts";
 import type { ReplyOf } from "../../src/tree/protocol.ts";
-import { events } from "../../src/tree/state/events.ts";
 import { projectorType } from "../../src/tree/state/tree-work.ts";
-import { versionedObject } from "../../src/tree/versioned-object.ts";
-import { LazyObject } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
-
-const readEvents: ObjectMethod = (object, argument) => Json.of(events(object, Json.as(argument)));
 
 const emit = (tree: LazyTree, data: string): void => {
   const message = {
@@ -66,23 +61,6 @@ test("the events of one call are one value, and can be read from any of them", (
   expect(seqs.length).toBeGreaterThan(100);
   for (const after of [from, from + 1, from + 31, from + 32, from + 40, from + seqs.length - 1])
     expect(eventsAfter(tree, after).map(({ seq }) => seq)).toEqual(seqs.slice(after - from));
-});
-
-test("events that an earlier release has stored, each as a value of its own, are read", () => {
-  const tree = new LazyTree({ maxAgents: 3 });
-  tree.spawn(2);
-  const now = eventsAfter(tree, 0);
-  const state = new Map<string, Json>();
-  for (const key of tree.object.keys("")) state.set(key, { v: 1, value: tree.stored(key) });
-  for (const key of tree.object.keys("event/")) state.delete(key);
-  for (const event of now) state.set(`event/${event.seq}`, { v: 1, value: Json.of(event) });
-  const earlier = new LazyObject(tree.object.key);
-  for (const [key, value] of state) earlier.state.set(key, JSON.stringify(value));
-  const read = versionedObject({ type: "tree", methods: { events: readEvents }, queries: {} }).methods[
-    "events"
-  ];
-  const { result } = earlier.call(read ?? (() => null), { after: 1, limit: 256, protocol: 1 });
-  expect(result).toMatchObject({ events: now.slice(1) });
 });
 
 const ordersTo = (tree: LazyTree): readonly ProjectorOrder[] =>

@@ -15,7 +15,7 @@ function fullTree(): LazyTree {
   const [root, at] = [tree.root, 3];
   tree.queue(6);
   const topic = TopicId.of("news", TreeId.of("t"));
-  tree.call("follow", { run: tree.child(1), topic, subscription: "s", on: true, at });
+  tree.call("subscribe", { run: tree.child(1), topic, subscription: "s", on: true, at });
   tree.call("emit", { ...tree.from(root), topic, data: { n: 1 }, messageId: MessageId.of("told") });
   for (let number = 0; number < 40; number++) tree.send(tree.child(2), `message ${number}`);
   tree.ask(tree.child(1), tree.child(2));
@@ -24,7 +24,7 @@ function fullTree(): LazyTree {
   const asked = { ...approval, why: "it leaves", risk: "high", expiresAt: 1_000_000 } as const;
   tree.call("requestApproval", { ...tree.from(root), approval: asked });
   tree.call("holdDisabled", { run: tree.child(3), kind: "tool", name: "mail", object: "-", at });
-  tree.call("rest", { ...tree.from(root), on: [tree.child(1)] });
+  tree.call("wait", { ...tree.from(root), on: [tree.child(1)] });
   tree.call("cancel", { run: tree.child(4), reason: "stop", at });
   tree.end(tree.child(4), "words", { status: "cancelled", stopReason: "cancelled" });
   return tree;
@@ -52,7 +52,7 @@ const address = { type: "tree", key: "-/t" };
 function goldens(): readonly (readonly [type: string, name: string, value: Json])[] {
   const tree = fullTree();
   const over = new LazyTree({ maxAgents: 2, projects: false });
-  over.hire(over.root);
+  over.spawnChild(over.root);
   over.call("cancel", { run: over.root, reason: "stop", at: 3 });
   over.end(over.child(1));
   over.end(over.root);

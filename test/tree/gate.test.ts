@@ -32,7 +32,7 @@ test("a prompt of unknown size passes the gate where nothing limits it", () => {
 
 test("a call of an ended run is refused without a report", () => {
   const tree = new LazyTree({ maxAgents: 2 });
-  const child = tree.hire(tree.root);
+  const child = tree.spawnChild(tree.root);
   tree.end(child);
   expect(tree.begin(child).result).toMatchObject({ reply: { gate: { why: "ended" }, reported: 0 } });
 });
@@ -47,7 +47,7 @@ test("a lease is renewed when it is over, and not before", () => {
   };
   const tree = new LazyTree({ maxAgents: 2, open: { scope } });
   tree.object.answer = (method) =>
-    method === "draw"
+    method === "requestQuota"
       ? {
           tokens: 30,
           costMicros: null,
@@ -62,7 +62,7 @@ test("a lease is renewed when it is over, and not before", () => {
   tree.begin(tree.root);
   tree.object.time = 60_000;
   tree.begin(tree.root);
-  const draws = tree.object.called.filter(({ method }) => method === "draw");
+  const draws = tree.object.called.filter(({ method }) => method === "requestQuota");
   expect(draws.map(({ argument }) => Object(argument).renews)).toEqual([true, false, true]);
 });
 
@@ -72,14 +72,14 @@ test("a queued run that becomes urgent makes another run yield", () => {
   tree.queue(1);
   tree.call("reprioritize", { run: tree.child(2), priority: "critical", operationId: "1", at: 3 });
   const { result } = tree.call("take", tree.from(tree.child(1)));
-  expect(result).toMatchObject({ reply: { standing: "yielding", items: [{ kind: "pause" }] } });
+  expect(result).toMatchObject({ reply: { slotState: "yielding", items: [{ kind: "pause" }] } });
 });
 
 test("the policy for an execution that is blocked concerns its run, and no execution that is unknown", () => {
   const tree = new LazyTree({ maxAgents: 3 });
   tree.spawn(2);
   const blocked = (execution: string, policy: "hold" | "fail"): unknown =>
-    tree.call("blocked", { execution, policy, kind: "stopped", words: "by an operator", at: 3 }).result;
+    tree.call("blocked", { execution, policy, kind: "stopped", lastError: "by an operator", at: 3 }).result;
   expect(blocked("execution 9", "fail")).toBe(false);
   expect([blocked("execution 2", "hold"), blocked("execution 2", "hold")]).toEqual([true, false]);
   expect(tree.call("status", { run: tree.child(1) }).result).toBe("paused");
@@ -101,7 +101,7 @@ test("a reservation that another call waits for is given up when its call must h
   tree.spawn(1);
   tree.begin(tree.root, "first", { timeoutMs: 20_000, waitsSince: null });
   tree.begin(tree.child(1), "second", { waitsSince: null });
-  tree.call("rest", { ...tree.from(tree.child(1)), on: null });
+  tree.call("wait", { ...tree.from(tree.child(1)), on: null });
   expect(tree.takeSent("timerDue")).toEqual({ at: 25_001 });
   tree.object.time = 25_001;
   tree.call("timerDue", { at: 25_001 });
@@ -116,7 +116,7 @@ test("subscribers that have ended are taken off the list of a topic", () => {
   tree.spawn(2);
   const follow = (number: number): void => {
     const topic = TopicId.of("news", TreeId.of("t"));
-    tree.call("follow", { run: tree.child(number), topic, subscription: `s${number}`, on: true, at: 3 });
+    tree.call("subscribe", { run: tree.child(number), topic, subscription: `s${number}`, on: true, at: 3 });
   };
   follow(1);
   tree.end(tree.child(1));

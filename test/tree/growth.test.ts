@@ -23,7 +23,7 @@ test("a subscription costs the same, however many topics have subscribers", () =
   const ratio = compare((topics) => {
     const tree = new LazyTree({ maxAgents: 2 });
     const subscribe = (topic: number): Cost =>
-      tree.call("follow", {
+      tree.call("subscribe", {
         run: tree.root,
         topic: TopicId.of(`topic-${topic}`, TreeId.of("t")),
         subscription: tree.id(),
@@ -69,14 +69,14 @@ class LazyTenant {
     for (const user of [null, "ann"]) this.call("setBudget", { user, limits, by: null, operationId: "o" });
   }
 
-  draw(tree: string, tokens: number, mayWait = true): Cost {
+  requestQuota(tree: string, tokens: number, mayWait = true): Cost {
     const used = { tokens: 0, costMicros: 0 };
     const figures = { tokens, costMicros: 0, used, renews: false, mayWait };
-    return this.call("draw", { tree, user: "ann", ...figures });
+    return this.call("requestQuota", { tree, user: "ann", ...figures });
   }
 
-  giveBack(tree: string): Cost {
-    return this.call("giveBack", { tree, user: "ann", leasedAt: 1, used: { tokens: 3, costMicros: 0 } });
+  returnQuota(tree: string): Cost {
+    return this.call("returnQuota", { tree, user: "ann", leasedAt: 1, used: { tokens: 3, costMicros: 0 } });
   }
 
   call(name: string, argument: object): Cost {
@@ -90,15 +90,15 @@ const treeName = (number: number): string => `tree-${String(number).padStart(32,
 
 test("with 10,000 open trees that have borrowed, a draw, a short draw and a return move at most 4 kB", () => {
   const tenant = new LazyTenant(160_000);
-  for (let tree = 0; tree < 10_000; tree++) tenant.draw(treeName(tree), 10, false);
+  for (let tree = 0; tree < 10_000; tree++) tenant.requestQuota(treeName(tree), 10, false);
   expect(tenant.object.keys("loan/")).toHaveLength(10_000);
   const costs = [
-    tenant.giveBack(treeName(3)),
-    tenant.draw(treeName(10_000), 1),
-    tenant.draw(treeName(10_001), 100_000),
+    tenant.returnQuota(treeName(3)),
+    tenant.requestQuota(treeName(10_000), 1),
+    tenant.requestQuota(treeName(10_001), 100_000),
   ];
   tenant.object.time = 200;
-  costs.push(tenant.draw(treeName(10_001), 100_000));
+  costs.push(tenant.requestQuota(treeName(10_001), 100_000));
   expect(costs[1]?.result).toMatchObject({ tokens: 9_997 });
   expect(costs.slice(2).map(({ result }) => result)).toEqual(["short", "short"]);
   expect(Math.max(...costs.map(bytesMoved))).toBeLessThan(4_000);
@@ -106,12 +106,12 @@ test("with 10,000 open trees that have borrowed, a draw, a short draw and a retu
 
 test("short draws ask trees in sequence to return unused quota, and no tree that has returned it", () => {
   const tenant = new LazyTenant(10_000_000);
-  for (let tree = 0; tree < 40; tree++) tenant.draw(treeName(tree), 10, false);
-  for (const tree of [39, 0, 20]) tenant.giveBack(treeName(tree));
+  for (let tree = 0; tree < 40; tree++) tenant.requestQuota(treeName(tree), 10, false);
+  for (const tree of [39, 0, 20]) tenant.returnQuota(treeName(tree));
   for (let times = 1; times <= 3; times++) {
     tenant.object.time = times * 100;
-    tenant.draw("short", 9_999_999);
-    tenant.draw("also short", 9_999_999);
+    tenant.requestQuota("short", 9_999_999);
+    tenant.requestQuota("also short", 9_999_999);
   }
   const asked = tenant.object.sent.map(({ to }) => to.key.slice("acme/".length));
   const holders = Array.from({ length: 40 }, (_, tree) => treeName(tree)).filter(

@@ -34,10 +34,25 @@ const terms = {
   tools: null,
 } as const;
 
+/** The agents of a {@link LazyTree}. */
+export const agentsOfTrees = { parent: terms, child: terms };
+
+/** The launch policy of a {@link LazyTree}. */
+export const policyOfTrees = {
+  approver: "none",
+  approvalExpiresS: 60,
+  ruleOfTwo: "ask",
+  guardrailHooks: [],
+  functionLayers: false,
+  hasHooks: false,
+} as const;
+
 /** A tree on a {@link LazyObject}, with a parent as its root and children below it. */
 export class LazyTree {
   readonly object: LazyObject;
   readonly root: RunId;
+  /** The argument that opened it. */
+  readonly opening: ArgumentOf<"open">;
   readonly #definition;
   #ids = 0;
 
@@ -55,19 +70,10 @@ export class LazyTree {
     const { treeId = TreeId.of("t") } = options;
     this.object = new LazyObject(`-/${treeId}`);
     this.root = RunId.root(treeId);
-    const agents = { parent: terms, child: terms };
-    const policy = {
-      approver: "none",
-      approvalExpiresS: 60,
-      ruleOfTwo: "ask",
-      guardrailHooks: [],
-      functionLayers: false,
-      hasHooks: false,
-    } as const;
     this.#definition = withBatch(
-      treeObject({ agents, projects, eraseAfterMs: 30_000, policyOf: () => policy }),
+      treeObject({ agents: agentsOfTrees, projects, eraseAfterMs: 30_000, policyOf: () => policyOfTrees }),
     );
-    this.call("open", {
+    this.opening = {
       treeId,
       inputHash: "hash",
       secret: TreeSecret.mint(),
@@ -75,7 +81,7 @@ export class LazyTree {
       cancelGraceMs: 10_000,
       agentId: AgentId.of("parent"),
       version: "1",
-      boot: { id: MessageId.of("input"), from: { kind: "outside", name: "user" }, text: "go", at: 1 },
+      firstMessage: { id: MessageId.of("input"), from: { kind: "outside", name: "user" }, text: "go", at: 1 },
       scope: { tenantId: null, userId: null, sessionId: SessionId.of("s"), channel: null, metadata },
       traceId: "0".repeat(32),
       caller: null,
@@ -93,7 +99,8 @@ export class LazyTree {
       waits: false,
       at: 1,
       ...open,
-    });
+    };
+    this.call("open", this.opening);
   }
 
   child(number: number): RunId {
@@ -128,24 +135,24 @@ export class LazyTree {
     agentId = AgentId.of("child"),
   ): readonly Cost[] {
     return Array.from({ length: count }, () =>
-      this.call("hire", { ...this.#hiring(parent), agentId, onFull, priority: null }),
+      this.call("spawn", { ...this.#spawning(parent), agentId, onFull, priority: null }),
     );
   }
 
   /** The call by which the root spawns a child. */
-  spawnCall(more: Partial<ArgumentOf<"hire">> = {}): BatchedCall {
+  spawnCall(more: Partial<ArgumentOf<"spawn">> = {}): BatchedCall {
     const place = { agentId: AgentId.of("child"), onFull: "deny", priority: null } as const;
-    return { method: "hire", argument: Json.of({ ...this.#hiring(this.root), ...place, ...more }) };
+    return { method: "spawn", argument: Json.of({ ...this.#spawning(this.root), ...place, ...more }) };
   }
 
   /** A run spawns a child on terms of its own. Returns the child. */
-  hire(parent: RunId, more: Partial<ArgumentOf<"hire">> = {}): RunId {
+  spawnChild(parent: RunId, more: Partial<ArgumentOf<"spawn">> = {}): RunId {
     const place = { agentId: AgentId.of("child"), onFull: "wait", priority: null } as const;
-    const { result } = this.call("hire", { ...this.#hiring(parent), ...place, ...more });
+    const { result } = this.call("spawn", { ...this.#spawning(parent), ...place, ...more });
     return Json.as<{ readonly reply: { readonly run: RunId } }>(result).reply.run;
   }
 
-  #hiring(parent: RunId): Omit<ArgumentOf<"hire">, "agentId" | "onFull" | "priority"> {
+  #spawning(parent: RunId): Omit<ArgumentOf<"spawn">, "agentId" | "onFull" | "priority"> {
     return {
       ...this.from(parent),
       text: "work",
@@ -161,8 +168,8 @@ export class LazyTree {
 
   /** The root spawns a child of high priority, which another child has to make room for. */
   preempt(): Cost {
-    return this.call("hire", {
-      ...this.#hiring(this.root),
+    return this.call("spawn", {
+      ...this.#spawning(this.root),
       agentId: AgentId.of("child"),
       onFull: "wait",
       priority: "high",

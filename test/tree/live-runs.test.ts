@@ -14,20 +14,20 @@ const treeWith = (children: number): LazyTree => {
 };
 
 /** The cost of a call of one run beside so many live runs. */
-function costsBeside(children: number): Record<"begin" | "rest" | "take" | "hire" | "end", Cost> {
+function costsBeside(children: number): Record<"begin" | "wait" | "take" | "spawn" | "end", Cost> {
   const tree = treeWith(children);
   const run = tree.child(1);
   tree.begin(run);
   // The parent waits for all of them.
   const all = Array.from({ length: children }, (_, index) => tree.child(index + 1));
-  tree.call("rest", { ...tree.from(tree.root), on: all });
+  tree.call("wait", { ...tree.from(tree.root), on: all });
   const begin = tree.begin(run);
-  const rest = tree.call("rest", { ...tree.from(run), on: null });
+  const wait = tree.call("wait", { ...tree.from(run), on: null });
   const take = tree.call("take", tree.from(run));
   const end = tree.end(run);
-  const [hire] = tree.spawn(1);
-  if (!hire) throw new Error("nothing was spawned");
-  return { begin, rest, take, hire, end };
+  const [spawn] = tree.spawn(1);
+  if (!spawn) throw new Error("nothing was spawned");
+  return { begin, wait, take, spawn, end };
 }
 
 describe("among many live runs", () => {
@@ -43,13 +43,13 @@ describe("among many live runs", () => {
     expect(costOf(children).begin.tries).toBe(costOf(1).begin.tries);
   });
 
-  test.each(["rest", "take"] as const)("%s moves the same bytes", (method) => {
+  test.each(["wait", "take"] as const)("%s moves the same bytes", (method) => {
     const [few, many] = [costOf(1)[method], costOf(2_000)[method]];
     expect(many.bytesRead / few.bytesRead).toBeLessThanOrEqual(1.3);
     expect(many.bytesWritten / few.bytesWritten).toBeLessThanOrEqual(1.3);
   });
 
-  test.each(["hire", "end"] as const)("%s writes a bounded part of the tree", (method) => {
+  test.each(["spawn", "end"] as const)("%s writes a bounded part of the tree", (method) => {
     expect(costOf(2_000)[method].bytesWritten).toBeLessThan(maxBytesWritten);
     expect(costOf(2_000)[method].bytesRead).toBeLessThan(3 * maxBytesWritten);
   });
@@ -65,7 +65,7 @@ test("a call that waits for money beside 2,000 others, and a settlement, move a 
   for (let number = 3; number <= 2_000; number += 1) wait(number);
   const many = wait(2_001);
   const settle = { attempt: AttemptId.of("first"), usage: { input: 1, output: 1 } };
-  const settled = tree.call("rest", {
+  const settled = tree.call("wait", {
     ...tree.from(tree.child(1)),
     reports: [{ number: 1, settle }],
     on: null,
@@ -140,7 +140,7 @@ test("a tree that is over has no slot, no line and no list of runs left", () => 
   const tree = new LazyTree({ maxAgents: 3 });
   tree.spawn(2);
   tree.queue(100);
-  tree.call("rest", { ...tree.from(tree.root), on: [tree.child(1)] });
+  tree.call("wait", { ...tree.from(tree.root), on: [tree.child(1)] });
   tree.end(tree.root);
   tree.end(tree.child(1));
   tree.end(tree.child(2));

@@ -16,8 +16,8 @@ import { LazyTree } from "./lazy-tree.ts";
 /** Returns a tree, a child of its root, and a child of that one. */
 function createTree(): { tree: LazyTree; run: RunRecord; slot: Slot; runs: readonly RunId[] } {
   const tree = new LazyTree({ maxAgents: 4 });
-  const child = tree.hire(tree.root);
-  const grandchild = tree.hire(child, { budget: { maxTokens: 9, maxTurns: 2 } });
+  const child = tree.spawnChild(tree.root);
+  const grandchild = tree.spawnChild(child, { budget: { maxTokens: 9, maxTurns: 2 } });
   const [run, slot] = [tree.run(child), tree.slot(child)];
   if (!run || !slot) throw new Error("the child has not started");
   return { tree, run, slot, runs: [tree.root, child, grandchild] };
@@ -31,7 +31,7 @@ test("the stored form of runs is a format: fields that have their default are om
     tree.stored(`run/${run}`),
     tree.stored(`slot/${run}`),
   ]);
-  const common = { version: "1", hiredAt: 1 };
+  const common = { version: "1", spawnedAt: 1 };
   const place = { sessionId: "s", spawnBudget: { maxAgents: 4 } };
   expect(root).toEqual([
     {
@@ -39,9 +39,9 @@ test("the stored form of runs is a format: fields that have their default are om
       agentId: "parent",
       supervision: { ...place, retention: "permanent" },
       budget: {},
-      boot: "input",
+      firstMessage: "input",
       execution: "execution 1",
-      hearsNews: true,
+      wakesWithItems: true,
       inbox: { taken: 1 },
     },
     { since: 1, children: 1 },
@@ -51,9 +51,9 @@ test("the stored form of runs is a format: fields that have their default are om
       ...common,
       agentId: "child",
       supervision: { ...place, parentId: "parent" },
-      boot: "id-1",
+      firstMessage: "id-1",
       execution: "execution 2",
-      hearsNews: true,
+      wakesWithItems: true,
       inbox: { taken: 1 },
     },
     { since: 1, children: 1 },
@@ -66,10 +66,10 @@ test("the stored form of runs is a format: fields that have their default are om
       supervision: { ...place, rootId: "parent", parentId: "child", executionBudget: budget },
       ancestors: runs.slice(0, 2),
       budget,
-      boot: "id-2",
+      firstMessage: "id-2",
       execution: "execution 3",
       account: budget,
-      hearsNews: true,
+      wakesWithItems: true,
       inbox: { taken: 1 },
     },
     { parent: runs[1], since: 1 },
@@ -101,7 +101,7 @@ test("a record of a live run is read as it was written", () => {
     watchers: fc.constantFrom(...[0, 1, 2].map((count) => runs.slice(0, count))),
     tools: nullable(names),
     otherTools: fc.array(fc.record({ type: fc.string(), tools: names }), { maxLength: 2 }),
-    untold: nullable(fc.array(fc.nat(), { maxLength: 2 })),
+    undeliveredEvents: nullable(fc.array(fc.nat(), { maxLength: 2 })),
     said: fc.constantFrom({ text: "" }, { text: "x", data: null }),
   });
   const accounts = fc.record({

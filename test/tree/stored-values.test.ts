@@ -8,8 +8,8 @@ const kinds = (tree: LazyTree): readonly string[] =>
 
 test("the names of a tree's values are a format: a tree that lives, has ended, and is erased", () => {
   const tree = new LazyTree({ maxAgents: 2, projects: false });
-  tree.hire(tree.root);
-  tree.call("rest", { ...tree.from(tree.root), on: [tree.child(1)] });
+  tree.spawnChild(tree.root);
+  tree.call("wait", { ...tree.from(tree.root), on: [tree.child(1)] });
   expect(kinds(tree)).toEqual([
     "event/",
     "info",
@@ -59,8 +59,8 @@ test("the store is ordered to settle an unsaved turn: it stays if it was cancell
 test("a run that ends while it waits leaves no wait list, and one that yields keeps it", () => {
   const tree = new LazyTree({ maxAgents: 3 });
   tree.spawn(2);
-  tree.call("rest", { ...tree.from(tree.child(1)), on: [tree.child(2)] });
-  tree.call("rest", { ...tree.from(tree.child(2)), on: [tree.root] });
+  tree.call("wait", { ...tree.from(tree.child(1)), on: [tree.child(2)] });
+  tree.call("wait", { ...tree.from(tree.child(2)), on: [tree.root] });
   tree.preempt();
   expect(tree.object.keys("waits/")).toEqual([`waits/${tree.child(1)}`, `waits/${tree.child(2)}`]);
   tree.end(tree.child(1));
@@ -95,8 +95,8 @@ test("an inbox of many pages is read in order, to its end, and is a short one ag
 
 test("a task may have half the size of a value", () => {
   const tree = new LazyTree({ maxAgents: 3 });
-  tree.hire(tree.root, { text: "x".repeat(7_900_000) });
-  expect(() => tree.hire(tree.root, { text: "x".repeat(8_100_000) })).toThrow(TooLargeError);
+  tree.spawnChild(tree.root, { text: "x".repeat(7_900_000) });
+  expect(() => tree.spawnChild(tree.root, { text: "x".repeat(8_100_000) })).toThrow(TooLargeError);
 });
 
 test("an event that is too large keeps its numbers, and its texts are cut", () => {
@@ -111,9 +111,9 @@ test("an event that is too large keeps its numbers, and its texts are cut", () =
 test("a copy of an agent that may call some tools may call no others, whatever it asks for", () => {
   const tree = new LazyTree({ maxAgents: 5 });
   const agentId = AgentId.of("parent");
-  const copy = tree.hire(tree.root, { agentId, tools: ["read", "write"] });
+  const copy = tree.spawnChild(tree.root, { agentId, tools: ["read", "write"] });
   const toolsOf = (tools: readonly string[] | null, of = agentId): unknown =>
-    tree.run(tree.hire(copy, { agentId: of, tools }))?.tools;
+    tree.run(tree.spawnChild(copy, { agentId: of, tools }))?.tools;
   expect(toolsOf(null)).toEqual(["read", "write"]);
   expect(toolsOf(["write", "send"])).toEqual(["write"]);
   expect(toolsOf(null, AgentId.of("child"))).toBeNull();
@@ -122,7 +122,7 @@ test("a copy of an agent that may call some tools may call no others, whatever i
 test("a request's trace is in the start of its root, and of no other run", () => {
   const caller = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
   const tree = new LazyTree({ maxAgents: 2, open: { caller } });
-  tree.hire(tree.root);
+  tree.spawnChild(tree.root);
   expect(tree.events("run.start").map((event) => event.caller)).toEqual([caller, undefined]);
   const [alone] = new LazyTree({ maxAgents: 2 }).events("run.start");
   expect(alone).not.toHaveProperty("caller");
@@ -130,9 +130,9 @@ test("a request's trace is in the start of its root, and of no other run", () =>
 
 test("a child that lives on when its parent ends is cancelled with the root", () => {
   const tree = new LazyTree({ maxAgents: 4 });
-  const parent = tree.hire(tree.root);
-  const child = tree.hire(parent, { detached: true });
-  const own = tree.hire(tree.root, { detached: true });
+  const parent = tree.spawnChild(tree.root);
+  const child = tree.spawnChild(parent, { detached: true });
+  const own = tree.spawnChild(tree.root, { detached: true });
   tree.end(parent);
   expect(tree.events("run.cancelling")).toEqual([]);
   expect(tree.slot(child)).toMatchObject({ parent: tree.root });
@@ -154,7 +154,7 @@ test("a message for an unknown run is refused", () => {
 
 test("a message of a run that has ended wakes no run: its limits are gone", () => {
   const tree = new LazyTree({ maxAgents: 3 });
-  const sender = tree.hire(tree.root);
+  const sender = tree.spawnChild(tree.root);
   const agentId = AgentId.of("child");
   const mail = { to: AgentId.of("child", "another"), messageId: MessageId.of("m"), text: "", at: 5 };
   const from = { kind: "run", runId: sender, agentId } as const;

@@ -8,7 +8,7 @@ import { LazyTree } from "./lazy-tree.ts";
 function waitingParent(children: number, maxAgents = children + 1): LazyTree {
   const tree = new LazyTree({ maxAgents });
   tree.spawn(children);
-  tree.call("rest", { ...tree.from(tree.root), on: null });
+  tree.call("wait", { ...tree.from(tree.root), on: null });
   return tree;
 }
 
@@ -38,7 +38,7 @@ test("each end of a child comes with a wake-up, and is kept until the parent say
   expect(countKeptItems(tree)).toBe(2);
   // The parent has its input and the first end: the answer brings the second once more.
   const taken = replyOf(tree.call("take", { ...tree.from(tree.root), cursor: 2 }));
-  expect(taken).toMatchObject({ cursor: 3, more: false, standing: "running" });
+  expect(taken).toMatchObject({ cursor: 3, more: false, slotState: "running" });
   expect(childrenOf(taken.items)).toEqual([second]);
   expect(countKeptItems(tree)).toBe(0);
   tree.end(third);
@@ -62,7 +62,7 @@ test("a continuation begins with the items of wake-ups that the parent does not 
   const carried = { labels: Labels.none, tasks: [], notes: [] };
   tree.call("continue", { ...tree.from(tree.root), cursor: 2, unread: [], state: null, carried });
   expect(countKeptItems(tree)).toBe(0);
-  const { news } = Json.as<LaunchInput>(tree.object.launched.at(-1)?.entrance ?? null);
+  const { inbox: news } = Json.as<LaunchInput>(tree.object.launched.at(-1)?.input ?? null);
   expect(childrenOf(news.items)).toEqual([tree.child(2)]);
 });
 
@@ -78,9 +78,9 @@ test("a parent that has not called for 32 ends is woken to take them", () => {
 
 test("at most 32 parents get their items at once without a call: the next is woken to take", () => {
   const tree = new LazyTree({ maxAgents: 67 });
-  const parents = Array.from({ length: 33 }, () => tree.hire(tree.root));
-  const children = parents.map((parent) => tree.hire(parent));
-  for (const parent of parents) tree.call("rest", { ...tree.from(parent), on: null });
+  const parents = Array.from({ length: 33 }, () => tree.spawnChild(tree.root));
+  const children = parents.map((parent) => tree.spawnChild(parent));
+  for (const parent of parents) tree.call("wait", { ...tree.from(parent), on: null });
   for (const child of children) tree.end(child);
   expect(tree.object.woken.map(({ value }) => value === null)).toEqual([...Array(32).fill(false), true]);
 });

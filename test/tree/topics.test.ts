@@ -17,7 +17,7 @@ class TalkingTree extends LazyTree {
   readonly heard = new Map<RunId, Json[]>();
 
   subscribe(run: RunId, on = true): Cost {
-    return this.call("follow", { run, topic, subscription: nameOf(run), on, at: 3 });
+    return this.call("subscribe", { run, topic, subscription: nameOf(run), on, at: 3 });
   }
 
   tell(data: Json, from = this.root): Cost {
@@ -181,7 +181,7 @@ test("one take has at most 32 messages, and later messages stay in order", () =>
 test("a run with two subscriptions to a topic gets each message once for each, and one wake-up for both", () => {
   const tree = treeOf(1);
   const run = tree.child(1);
-  tree.call("follow", { run, topic, subscription: "second", on: true, at: 3 });
+  tree.call("subscribe", { run, topic, subscription: "second", on: true, at: 3 });
   for (const number of numbers(20)) tree.tell(number);
   const bySubscription = Map.groupBy(
     [...tree.take(run).items, ...tree.take(run).items].filter((item) => item.kind === "topic"),
@@ -197,7 +197,7 @@ test("a subscription that is left when another one of its run has ended gets the
   const tree = treeOf(1);
   const run = tree.child(1);
   tree.tell("a");
-  tree.call("follow", { run, topic, subscription: "second", on: true, at: 3 });
+  tree.call("subscribe", { run, topic, subscription: "second", on: true, at: 3 });
   tree.subscribe(run, false);
   tree.tell("b");
   tree.takeAll(run);
@@ -284,7 +284,7 @@ test("one call removes at most 1,000 messages, and later calls of the topic the 
 
 test("erasing a tree removes all data of its topics", () => {
   const tree = new TalkingTree({ treeId, maxAgents: 2, projects: false });
-  tree.hire(tree.root);
+  tree.spawnChild(tree.root);
   tree.subscribe(tree.child(1));
   tree.tell("a");
   tree.take(tree.child(1));

@@ -223,7 +223,7 @@ export class LocalRun {
     const isLive = (): boolean => progress.picked >= this.#picks.length;
     return {
       // Each execution has its own copy, so that changes are not visible to the next one.
-      launch: { ...this.#launch, entrance: copyJson(this.#launch.entrance) },
+      launch: { ...this.#launch, input: copyJson(this.#launch.input) },
       epoch: this.#epoch,
       canPause: false,
       get isLive() {

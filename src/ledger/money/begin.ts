@@ -37,7 +37,7 @@ const mostLost = 3;
 export function begin(state: LedgerState, command: Begin): DecisionResult<Gate> {
   const draft = new Draft(state);
   const gate = refuseBegin(draft, command) ?? enter(draft, command);
-  if (gate.kind !== "needs-block") return draft.decided(gate);
+  if (gate.kind !== "needs-lease") return draft.decided(gate);
   // The tree asks again once the tenant has lent. Until then, only the fence of the execution is kept.
   const fenced = new Draft(state);
   refuseBegin(fenced, command);
@@ -88,7 +88,7 @@ function enter(draft: Draft, command: Begin): Gate {
 function openModel(draft: Draft, command: Begin, ask: ReservationRequest): Gate {
   const { run, step, at, timeoutMs = 0 } = command;
   const fit = reservation(draft, command, ask);
-  if (fit.kind === "needs-block") return fit;
+  if (fit.kind === "needs-lease") return fit;
   if (fit.kind === "waits") {
     const again = draft.accounts.need(run).waiting.some((call) => call.step === step);
     // A waiting call holds no reservation. Otherwise two steps could wait for each other.

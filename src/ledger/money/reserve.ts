@@ -4,7 +4,7 @@ import type { ReservationRequest } from "./reservation-request.ts";
 import { findAhead } from "./call-line.ts";
 import type { Begin, Gate } from "../command.ts";
 import { leaseLimit } from "./lease.ts";
-import type { Block } from "../state.ts";
+import type { TreeLease } from "../state.ts";
 import type { Draft } from "../draft.ts";
 import {
   addCaps,
@@ -24,10 +24,10 @@ import { path } from "../slots/ancestry.ts";
 type WaitingGate = Extract<Gate, { readonly kind: "waits" }>;
 
 /** A grant, or the reason why a call may not begin. */
-export type Reservation = Grant | WaitingGate | Extract<Gate, { readonly kind: "denied" | "needs-block" }>;
+export type Reservation = Grant | WaitingGate | Extract<Gate, { readonly kind: "denied" | "needs-lease" }>;
 
 /** The fields of a command that a reservation depends on. */
-export interface ReserveCommand extends Pick<Begin, "run" | "step" | "blockIsFinal" | "waitsSince" | "at"> {
+export interface ReserveCommand extends Pick<Begin, "run" | "step" | "leaseIsFinal" | "waitsSince" | "at"> {
   /** Whether no waiting call has precedence. Default: false. */
   readonly isNext?: boolean;
 }
@@ -39,27 +39,27 @@ export interface ReserveCommand extends Pick<Begin, "run" | "step" | "blockIsFin
 export function reservation(draft: Draft, command: ReserveCommand, ask: ReservationRequest): Reservation {
   const accounts = accountCaps(draft, command, ask);
   const isLeaseOver = needsLease(draft, command);
-  const block = isLeaseOver ? none : blockCaps(draft, command);
-  const caps = command.blockIsFinal ? [...accounts, ...block] : accounts;
-  const fitting = fit(ask, caps, findRefusingCaps(ask, block));
+  const lease = isLeaseOver ? none : leaseCaps(draft, command);
+  const caps = command.leaseIsFinal ? [...accounts, ...lease] : accounts;
+  const fitting = fit(ask, caps, findRefusingCaps(ask, lease));
   const blocker =
     command.waitsSince === undefined ? null : findObstacle(draft, command, { ask, caps, fitting });
   if (blocker) return blocker;
-  if (fitting.kind === "denied" || command.blockIsFinal) return fitting;
-  if (isLeaseOver) return { kind: "needs-block", ...fitting.ceiling };
-  const tokens = Math.max(0, fitting.ceiling.tokens - room(block, "tokens"));
-  const cost = Math.max(0, fitting.ceiling.costMicros - room(block, "cost"));
-  return tokens > 0 || cost > 0 ? { kind: "needs-block", tokens, costMicros: cost } : fitting;
+  if (fitting.kind === "denied" || command.leaseIsFinal) return fitting;
+  if (isLeaseOver) return { kind: "needs-lease", ...fitting.ceiling };
+  const tokens = Math.max(0, fitting.ceiling.tokens - room(lease, "tokens"));
+  const cost = Math.max(0, fitting.ceiling.costMicros - room(lease, "cost"));
+  return tokens > 0 || cost > 0 ? { kind: "needs-lease", tokens, costMicros: cost } : fitting;
 }
 
 /** Returns the lease limits that refuse a call regardless of further loans: one without a bound, or without a price. */
 function findRefusingCaps(
   { price, unpriced, unbounded }: ReservationRequest,
-  block: readonly Cap[],
+  lease: readonly Cap[],
 ): readonly Cap[] {
-  if (unbounded) return block;
+  if (unbounded) return lease;
   const isUnpriced = price === null && unpriced === "refuse";
-  return isUnpriced ? block.filter(({ dimension }) => dimension === "cost") : none;
+  return isUnpriced ? lease.filter(({ dimension }) => dimension === "cost") : none;
 }
 
 /** Returns the limit that a call has to wait at. Null if it need not wait. */
@@ -155,14 +155,14 @@ function reservedInStep(draft: Draft, { run, step }: ReserveCommand): Amounts {
 }
 
 /** Whether the tree's lease has ended. The tenant then decides what limits the tree. */
-const needsLease = ({ tree: { block } }: Draft, { blockIsFinal, at }: ReserveCommand): boolean =>
-  block !== null && !blockIsFinal && at >= block.until;
+const needsLease = ({ tree: { lease } }: Draft, { leaseIsFinal, at }: ReserveCommand): boolean =>
+  lease !== null && !leaseIsFinal && at >= lease.until;
 
 /** Returns the limits of the tree's lease. No landing slice is reserved in it. */
-function blockCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
-  const { account, block } = draft.tree;
-  if (block === null) return none;
-  const { used } = block;
+function leaseCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
+  const { account, lease } = draft.tree;
+  if (lease === null) return none;
+  const { used } = lease;
   // Calls that were reserved under another lease hold nothing of this one.
   const reserved = Amounts.least(account.reserved, used);
   const settled = Amounts.subtract(used, reserved);
@@ -175,15 +175,15 @@ function blockCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
     exceeded: [],
   };
   const caps: Cap[] = [];
-  const limits = { maxTokens: block.tokens, maxCostMicros: block.costMicros };
+  const limits = { maxTokens: lease.tokens, maxCostMicros: lease.costMicros };
   const fixed = Amounts.least(reservedInStep(draft, command), reserved);
   addCaps(caps, { name: "tenant", owner: null, account: lent, fixed }, limits, () => 0);
-  return caps.map((cap) => lentCap(cap, block));
+  return caps.map((cap) => lentCap(cap, lease));
 }
 
 /** Returns the cap of a lease, naming the budget that it is a part of. */
-function lentCap(cap: Cap, block: Block): Cap {
-  const budget = leaseLimit(block, cap.dimension === "tokens" ? "tokens" : "cost");
+function lentCap(cap: Cap, lease: TreeLease): Cap {
+  const budget = leaseLimit(lease, cap.dimension === "tokens" ? "tokens" : "cost");
   if (!budget) return cap;
   // The call has waited for money that other trees hold before it is refused.
   return { ...cap, met: budget, refusedFor: budget.reserved > 0 ? "wait-timed-out" : "exhausted" };

@@ -46,7 +46,7 @@ export interface TenantState {
 }
 
 /** A tree's request for a lease. */
-export interface Draw extends Amounts {
+export interface QuotaRequest extends Amounts {
   /** The used part of its lease, calls in flight at their ceilings. */
   readonly used: Amounts;
   /** Whether its lease has ended, so that it needs another one. */
@@ -85,7 +85,7 @@ export interface LeaseGrant extends Lease {
 }
 
 /** The outcome of a request. `short`: other trees hold the missing amount, and the tree's own lease is closed. */
-export type DrawResult = LeaseGrant | "short";
+export type QuotaResult = LeaseGrant | "short";
 
 /** The outcome of a command to a tenant. */
 export interface TenantDecided<Decision> {
@@ -119,10 +119,10 @@ export const TenantLedger = {
   roll,
 
   /** Lends at least the requested amount, if it is free, and preferably a standard loan. */
-  draw: (
+  requestQuota: (
     state: TenantState,
-    { tokens, costMicros, used, renews, mayWait, at }: Draw,
-  ): TenantDecided<DrawResult> => {
+    { tokens, costMicros, used, renews, mayWait, at }: QuotaRequest,
+  ): TenantDecided<QuotaResult> => {
     const now = state.accounts.reduce((latest, { from }) => Math.max(latest, from), at);
     const rolled = { ...state, accounts: state.accounts.map((account) => roll(account, now)) };
     const isWhole =
@@ -130,7 +130,7 @@ export const TenantLedger = {
     const current = isWhole && !renews ? rolled : closeLoan(rolled, used);
     const { accounts, loan } = current;
     if (accounts.length === 0)
-      return createDrawDecision(current, {
+      return createQuotaDecision(current, {
         tokens: null,
         costMicros: null,
         limits: noLimits,
@@ -144,10 +144,10 @@ export const TenantLedger = {
     const granted = { tokens: forTokens.lends, costMicros: forCost.lends };
     const isShort = (granted.tokens ?? Infinity) < tokens || (granted.costMicros ?? Infinity) < costMicros;
     if (isShort && mayWait && isLentToOthers(current))
-      return createDrawDecision(closeLoan(current, used), "short");
+      return createQuotaDecision(closeLoan(current, used), "short");
     const lent = { tokens: granted.tokens ?? 0, costMicros: granted.costMicros ?? 0 };
     const leasedAt = loan?.leasedAt ?? now;
-    return createDrawDecision(
+    return createQuotaDecision(
       {
         accounts: accounts.map((account) => ({ ...account, lent: Amounts.add(account.lent, lent) })),
         loan: { ...Amounts.add(loan ?? Amounts.none, lent), leasedAt },
@@ -244,7 +244,7 @@ function isLentToOthers({ accounts, loan }: TenantState): boolean {
   return accounts.some(({ lent }) => lent.tokens > tokens || lent.costMicros > costMicros);
 }
 
-const createDrawDecision = (state: TenantState, decision: DrawResult): TenantDecided<DrawResult> => ({
+const createQuotaDecision = (state: TenantState, decision: QuotaResult): TenantDecided<QuotaResult> => ({
   state,
   decision,
 });

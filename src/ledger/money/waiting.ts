@@ -67,14 +67,14 @@ function* callsInOrder(draft: Draft, at: number): Generator<RankedCall, undefine
 function decideOne(draft: Draft, { run, step, at }: WokenCall & { readonly at: number }): Reservation | null {
   const waiting = draft.accounts.need(run).waiting.find((call) => call.step === step);
   if (!waiting) return null;
-  const command = { run, step, blockIsFinal: false, waitsSince: waiting.since, isNext: true, at };
+  const command = { run, step, leaseIsFinal: false, waitsSince: waiting.since, isNext: true, at };
   const decision = reservation(draft, command, waiting.ask);
-  const { block } = draft.tree;
+  const { lease } = draft.tree;
   // The run requests another lease.
-  const isLeaseOver = block !== null && at >= block.until;
-  if (decision.kind !== "needs-block" || isLeaseOver) return decision;
+  const isLeaseOver = lease !== null && at >= lease.until;
+  if (decision.kind !== "needs-lease" || isLeaseOver) return decision;
   // Calls in flight may cost less than reserved. Then no loan is needed.
-  const final = reservation(draft, { ...command, blockIsFinal: true }, waiting.ask);
+  const final = reservation(draft, { ...command, leaseIsFinal: true }, waiting.ask);
   return final.kind === "waits" ? final : decision;
 }
 

@@ -15,7 +15,7 @@ export class SpawnTracker {
   #at = 0;
 
   constructor(spawn: SpawnBudget) {
-    const noLimits = { treeBudget: {}, rootBudget: {}, block: null };
+    const noLimits = { treeBudget: {}, rootBudget: {}, lease: null };
     this.#state = Ledger.open({ root, priority: "normal", spawn, ...noLimits, at: this.#at });
   }
 

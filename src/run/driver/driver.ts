@@ -77,7 +77,7 @@ export class Driver {
     readonly primitives: ExecutionPrimitives;
     readonly token: CancellationToken;
     readonly deadline: number | null;
-    readonly news: InboxBatch;
+    readonly batch: InboxBatch;
     /** Takes items that the driver does not handle itself: everything but pauses and cancels. */
     readonly onItem: (item: InboxItem) => void;
     /** Takes the run's events from the tree: each at most once, and never on replay. */
@@ -90,11 +90,11 @@ export class Driver {
     this.#token = options.token;
     this.#deadline = new Deadline(options.deadline);
     this.#onItem = options.onItem;
-    this.#intake = new Intake(options.news);
-    this.#time = options.news.at;
+    this.#intake = new Intake(options.batch);
+    this.#time = options.batch.at;
     this.#raced = new RacedOperations(this.#effects, options.primitives.cancelled());
     this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
-    this.#ingest(options.news);
+    this.#ingest(options.batch);
   }
 
   /** The reports for the tree. */
@@ -261,13 +261,13 @@ export class Driver {
       await this.#primitives.flushMicrotasks();
       const isWaiting = !this.#effects.isEmpty || this.waits.size > 0;
       if (isAlive() && !isWaiting && this.#deliveries.length === 0)
-        return this.#intake.standing === "running" || this.#token.cancelled;
+        return this.#intake.slotState === "running" || this.#token.cancelled;
       if (!isAlive() || this.#effects.hasOpen) return false;
     }
     if (this.#token.cancelled) return false;
-    if (this.#intake.standing === "yielding")
+    if (this.#intake.slotState === "yielding")
       this.#ingest(await this.#callNow("yield", this.outbox.takeWords()));
-    else if (this.#intake.standing === "running" && this.waits.size > 0) await this.#restOnce();
+    else if (this.#intake.slotState === "running" && this.waits.size > 0) await this.#restOnce();
     return false;
   }
 
@@ -275,15 +275,15 @@ export class Driver {
   async #restOnce(): Promise<void> {
     const { on } = this.waits;
     if (this.#rest.covers(on) && this.outbox.unsent.length === 0) return;
-    const news = await this.#callNow("rest", { on, ...this.outbox.takeWords() });
+    const news = await this.#callNow("wait", { on, ...this.outbox.takeWords() });
     this.#ingest(news);
-    if (news.items.length === 0 && news.standing === "running") this.#rest.begin(on);
+    if (news.items.length === 0 && news.slotState === "running") this.#rest.begin(on);
     else this.#rest.end();
   }
 
   /** Whether effects may begin: the run has its slot, and the tree does not count it as waiting. */
   get #mayBegin(): boolean {
-    return this.#intake.standing === "running" && !this.#rest.isResting;
+    return this.#intake.slotState === "running" && !this.#rest.isResting;
   }
 
   #unjournaled(): Error {
@@ -302,7 +302,7 @@ export class Driver {
     if (winner === this.#raced.wake) {
       const news = winner.outcome?.ok ? winner.outcome.value : null;
       if (news === null) await this.#takeNews();
-      else this.#ingest(Json.as<InboxBatch>(news));
+      else this.#ingest(this.tree.readBatch(news));
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;

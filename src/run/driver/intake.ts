@@ -27,8 +27,8 @@ export class Intake {
     return this.#latest.more;
   }
 
-  get standing(): InboxBatch["standing"] {
-    return this.#latest.standing;
+  get slotState(): InboxBatch["slotState"] {
+    return this.#latest.slotState;
   }
 
   /** Returns everything that can be delivered now, in order. Items that arrive early wait for those on their way. */

@@ -1,9 +1,13 @@
 import { decodeError, Json, type NumberedEvent, type Operation, type ExecutionPrimitives } from "#kernel";
 import {
-  newsProtocol,
+  methodOf,
+  protocolNumber,
+  upgradeBatch,
+  upgradeReply,
   withProtocol,
   type ArgumentOf,
   type FromRun,
+  type InboxBatch,
   type ReplyOf,
   type RunMethod,
   type RunReply,
@@ -31,7 +35,7 @@ export class TreeCalls {
   /** Issues a call. */
   issue(method: string, argument: unknown): Operation {
     const { launch } = this.#primitives;
-    return this.#primitives.call(launch.tree, method, withProtocol(argument, launch));
+    return this.#primitives.call(launch.tree, methodOf(method, launch), withProtocol(argument, launch));
   }
 
   /** Prepares a call that carries all unsent reports when it is issued. */
@@ -40,19 +44,29 @@ export class TreeCalls {
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): ReportingCall<Method> {
     return new ReportingCall(this, (at) => {
-      const { runId: run, continuation, protocol } = this.#primitives.launch;
-      // An engine compares arguments on replay: runs of earlier protocols have none.
-      const has = protocol >= newsProtocol ? { cursor: this.#cursor() } : {};
-      const from: FromRun = { run, continuation, reports: this.outbox.unsent, ...has, at };
+      const { runId: run, continuation } = this.#primitives.launch;
+      const from: FromRun = { run, continuation, reports: this.outbox.unsent, cursor: this.#cursor(), at };
       return this.issue(method, { ...argument, ...from });
     });
   }
 
+  /** Reads the inbox items that a wake-up has brought. */
+  readBatch(value: Json): InboxBatch {
+    return Json.as(this.#isPresent ? value : upgradeBatch(value));
+  }
+
   /** Unpacks the tree's reply to a run. Publishes its events, unless an earlier execution had them. */
   unpack<Method extends RunMethod>(answer: Json, isFirst: boolean): ReplyOf<Method> {
-    const { reply, events } = Json.as<RunReply<ReplyOf<Method>>>(answer);
+    const { reply, events } = Json.as<RunReply<ReplyOf<Method>>>(
+      this.#isPresent ? answer : upgradeReply(answer),
+    );
     if (events && isFirst) this.#onEvents(events);
     return reply;
+  }
+
+  /** Whether the run was launched under the present protocol. */
+  get #isPresent(): boolean {
+    return this.#primitives.launch.protocol === protocolNumber;
   }
 }
 

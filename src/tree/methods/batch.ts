@@ -69,7 +69,7 @@ function namesOf({ method, argument }: BatchedCall): readonly string[] {
   const run = Json.as<RunId>(argument["run"]);
   const records = [run, RunId.root(RunId.tree(run))].flatMap((id) => [slotKey(id), runKey(id)]);
   if (method === "end") return [...records, ...liveKeys(run)];
-  if (method !== "hire") return records;
+  if (method !== "spawn") return records;
   const { agentId, messageId } = Json.as<{ readonly agentId: AgentId; readonly messageId: MessageId }>(
     argument,
   );

@@ -1,7 +1,7 @@
 import type { Price } from "#kernel";
 import { Ledger, type ReservationRequest, type Gate } from "#ledger";
 import { book, bookSettlement } from "../reports.ts";
-import { drawLease } from "../tenant/lease.ts";
+import { requestLease } from "../tenant/lease.ts";
 import { performEffects } from "../run-lifecycle.ts";
 import type { BeginArgument, ReplyOf, CallRequest } from "../protocol.ts";
 import { pinPrice } from "../pin-price.ts";
@@ -30,10 +30,10 @@ function askTenant(work: TreeWork, argument: BeginArgument): Gate {
   const { run, mayWait = false } = argument;
   let gate = askLedger(work, argument, false);
   // A fresh lease may be smaller than the call needs. Then one addition is requested, and its result is final.
-  for (let draws = 1; gate.kind === "needs-block"; draws++) {
-    const lease = drawLease(work, gate, { mayWait });
+  for (let draws = 1; gate.kind === "needs-lease"; draws++) {
+    const lease = requestLease(work, gate, { mayWait });
     if (lease === "short") return gate;
-    work.decide(run, (state) => Ledger.lend(state, lease));
+    work.decide(run, (state) => Ledger.grantQuota(state, lease));
     gate = askLedger(work, argument, draws > 1 || lease.adds);
   }
   return gate;
@@ -42,7 +42,7 @@ function askTenant(work: TreeWork, argument: BeginArgument): Gate {
 /** Time for the settlement of an ended call, if another call waits for its money. */
 const settleGraceMs = 5_000;
 
-function askLedger(work: TreeWork, argument: BeginArgument, blockIsFinal: boolean): Gate {
+function askLedger(work: TreeWork, argument: BeginArgument, leaseIsFinal: boolean): Gate {
   const { run, step, attempt, epoch, rerun, ask: reservation, waitsSince } = argument;
   const known = work.run(run);
   // An execution that has continued in a fresh one is superseded, whichever asks first.
@@ -50,7 +50,7 @@ function askLedger(work: TreeWork, argument: BeginArgument, blockIsFinal: boolea
     return { kind: "refused", why: "superseded", reason: null };
   const asked = reservation && toAsk(reservation, pinPrice(work, reservation));
   const timeoutMs = (argument.timeoutMs ?? 0) + settleGraceMs;
-  const command = { run, step, attempt, epoch, ask: asked, rerun, blockIsFinal, timeoutMs, waitsSince };
+  const command = { run, step, attempt, epoch, ask: asked, rerun, leaseIsFinal, timeoutMs, waitsSince };
   return work.decide(run, (state) => Ledger.begin(state, { ...command, at: work.now }));
 }
 

@@ -8,10 +8,10 @@ import type { TreeWork } from "../state/tree-work.ts";
  * Applies a policy to the run whose execution cannot continue. Returns false if the execution belongs to no live run.
  */
 export function applyBlockedPolicy(work: TreeWork, argument: ArgumentOf<"blocked">): boolean {
-  const { execution, kind, words, policy } = argument;
+  const { execution, kind, lastError, policy } = argument;
   const run = findExecution(work, execution);
   if (run === null) return false;
-  const reason = `it cannot execute (${kind}): ${words}`;
+  const reason = `it cannot execute (${kind}): ${lastError}`;
   if (policy === "hold") return holdRun(work, run, reason);
   const error = new ForeignError({ kind: "blocked", message: reason }).toJSON();
   end(work, run, { status: "failed", stopReason: "error", output: null, error });

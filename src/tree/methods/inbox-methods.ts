@@ -1,26 +1,26 @@
 import { Ledger } from "#ledger";
-import { takeNews } from "../launch.ts";
+import { takeBatch } from "../launch.ts";
 import { book } from "../reports.ts";
 import { closeIdleLease } from "../tenant/lease.ts";
 import { performEffects, noteResumed } from "../run-lifecycle.ts";
-import type { ArgumentOf, RestArgument, FromRun, InboxBatch } from "../protocol.ts";
+import type { ArgumentOf, WaitArgument, FromRun, InboxBatch } from "../protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { decideWaiting } from "../waiting-calls.ts";
 
 /** Marks a run as waiting, unless its inbox has items. */
-export function waitForItems(work: TreeWork, argument: ArgumentOf<"rest">): InboxBatch {
+export function waitForItems(work: TreeWork, argument: ArgumentOf<"wait">): InboxBatch {
   book(work, argument);
   keepWords(work, argument);
   decideWaiting(work);
-  const news = takeNews(work, argument.run);
-  if (news.items.length === 0 && news.standing === "running") {
+  const batch = takeBatch(work, argument.run);
+  if (batch.items.length === 0 && batch.slotState === "running") {
     work.decide(argument.run, (state) =>
       Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
     );
     performEffects(work);
     closeIdleLease(work);
   }
-  return news;
+  return batch;
 }
 
 /** Takes a run's inbox and resumes the run, if it still has its slot. */
@@ -31,21 +31,21 @@ export function takeItems(work: TreeWork, argument: FromRun): InboxBatch {
   const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
   if (wasParked && phase === "running") noteResumed(work, run);
   performEffects(work);
-  return takeNews(work, run);
+  return takeBatch(work, run);
 }
 
 /** Yields the slot of a run that was asked to and has nothing in flight any more. */
-export function yieldSlot(work: TreeWork, argument: RestArgument): InboxBatch {
+export function yieldSlot(work: TreeWork, argument: WaitArgument): InboxBatch {
   book(work, argument);
   keepWords(work, argument);
   work.decide(argument.run, (state) => Ledger.yield(state, { run: argument.run, at: work.now }));
   performEffects(work);
   closeIdleLease(work);
-  return takeNews(work, argument.run);
+  return takeBatch(work, argument.run);
 }
 
 /** Stores the last text of a run's model, for runs that do not wait through its pause. */
-function keepWords(work: TreeWork, { run, said }: RestArgument): void {
+function keepWords(work: TreeWork, { run, said }: WaitArgument): void {
   if (said) work.put(run, { ...work.live(run), said });
 }
 

@@ -6,7 +6,7 @@ import { book } from "../reports.ts";
 import { cancelRuns, end, whyStopped } from "../run-lifecycle.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { type EndReport, cancelKey, type CancelRecord } from "../state/records.ts";
-import { takeTold } from "../state/inbox.ts";
+import { takeDelivered } from "../state/inbox.ts";
 import { findExcess, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { armDeadline } from "../timers.ts";
@@ -54,9 +54,9 @@ function toEffectiveEnd(report: EndReport, slot: Slot, now: number): EndReport {
 export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
   book(work, argument);
   const run = work.live(argument.run);
-  const told = takeTold(work.object, argument.run, run.inbox);
+  const told = takeDelivered(work.object, argument.run, run.inbox);
   const items = [...argument.unread, ...told, ...run.inbox.items];
-  const inbox = { ...run.inbox, items, told: 0, woken: false };
+  const inbox = { ...run.inbox, items, delivered: 0, woken: false };
   const continuation = run.continuation + 1;
   // A replayed run numbers its reports from 1 again: a fresh journal starts a fresh count.
   launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument);

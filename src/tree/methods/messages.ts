@@ -28,7 +28,7 @@ export function reply(work: TreeWork, argument: ArgumentOf<"reply">): InboxBatch
 }
 
 /** Records that the run no longer waits for the reply. */
-export function abandonAsk(work: TreeWork, { run, ask }: ArgumentOf<"unask">): null {
+export function abandonAsk(work: TreeWork, { run, ask }: ArgumentOf<"abandonAsk">): null {
   forgetAsk(work, run, ask);
   return null;
 }
@@ -131,7 +131,7 @@ export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
 }
 
 /** Delivers a message from outside, for the current work or for after it. */
-export function injectMessage(work: TreeWork, argument: ArgumentOf<"nudge">): null {
+export function injectMessage(work: TreeWork, argument: ArgumentOf<"injectMessage">): null {
   const { run, kind, text, data, files, labels, messageId: id } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));
   const from = { kind: "outside", name: "user" } as const;

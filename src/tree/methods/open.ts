@@ -8,7 +8,7 @@ import type { ReplyOf } from "../protocol.ts";
 import type { TreeDeps, TreeRecord, TurnPosition } from "../state/records.ts";
 import { checkSize, maxItemBytes, maxMetadataBytes } from "../state/size.ts";
 import { TreeWork } from "../state/tree-work.ts";
-import { noteUntold } from "../state/undelivered.ts";
+import { noteUndelivered } from "../state/undelivered.ts";
 
 /** Opens the tree and launches its root. The same id with the same input is the same tree. */
 export function open(object: ObjectContext, host: TreeDeps, argument: OpenArgument): ReplyOf<"open"> {
@@ -19,11 +19,11 @@ export function open(object: ObjectContext, host: TreeDeps, argument: OpenArgume
     return { existing: true, execution: null };
   }
   checkSize("the metadata of a tree", argument.scope.metadata, maxMetadataBytes);
-  checkSize("the input of a tree", argument.boot, maxItemBytes(object));
-  const { treeId, scope, spawn, rootBudget, priority } = argument;
+  checkSize("the input of a tree", argument.firstMessage, maxItemBytes(object));
+  const { treeId, scope, spawn, rootBudget, priority, rules } = argument;
   const at = object.now();
-  const block = scope.tenantId === null ? null : Ledger.noLease;
-  const ledger = Ledger.open({ ...argument, block, root, at });
+  const lease = scope.tenantId === null ? null : Ledger.noLease;
+  const ledger = Ledger.open({ ...argument, lease, root, at });
   const tree: TreeRecord = {
     treeId,
     status: "open",
@@ -49,7 +49,7 @@ export function open(object: ObjectContext, host: TreeDeps, argument: OpenArgume
     projection: { upTo: 0, asked: false, at, batches: 0 },
     approvals: 0,
     cancelling: {},
-    fleeting: false,
+    hasErasable: false,
     erased: false,
   };
   const work = TreeWork.fresh(object, host, tree, ledger.slots);
@@ -62,13 +62,13 @@ export function open(object: ObjectContext, host: TreeDeps, argument: OpenArgume
     retention: argument.retention,
     priority,
   });
-  const more = { boot: [{ ...argument.boot, at }], tools: null, rules: argument.rules, budget: rootBudget };
+  const more = { firstMessages: [{ ...argument.firstMessage, at }], tools: null, rules, budget: rootBudget };
   const record = newRun(work, supervision, { ...more, version: versionOf(host, argument) });
   // The root's account holds the tree's limit of turns.
   work.put(root, { ...record, account: ledger.accounts[root] ?? record.account });
-  claimContent(work, argument.boot.files);
+  claimContent(work, argument.firstMessage.files);
   if (!argument.waits) start(work, root);
-  noteUntold(work);
+  noteUndelivered(work);
   work.commit();
   return { existing: false, execution: work.run(root)?.execution ?? null };
 }

@@ -11,7 +11,7 @@ import { checkSize, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Spawns a child for a run. */
-export function spawnFor(work: TreeWork, argument: SpawnArgument): ReplyOf<"hire"> {
+export function spawnFor(work: TreeWork, argument: SpawnArgument): ReplyOf<"spawn"> {
   const { run: parent, agentId, text, data, files, messageId, asks } = argument;
   checkSize("a task", { text, data, files }, maxItemBytes(work.object));
   // Loaded together with the pages that list the new run: one round trip.
@@ -42,7 +42,7 @@ export function spawnFor(work: TreeWork, argument: SpawnArgument): ReplyOf<"hire
     priority: argument.priority ?? terms.priority,
     budget: argument.budget ?? terms.budget,
     retention: argument.retention ?? terms.retention,
-    boot: text === null ? [] : [envelope],
+    firstMessages: text === null ? [] : [envelope],
   });
   performEffects(work);
   if (admission.kind === "denied") return { error: denialOf(admission) };

@@ -30,7 +30,7 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
 }
 
 /** Begins or ends a subscription to a topic. */
-export function subscribeToTopic(work: TreeWork, argument: ArgumentOf<"follow">): null {
+export function subscribeToTopic(work: TreeWork, argument: ArgumentOf<"subscribe">): null {
   const { run, topic: id, subscription, on } = argument;
   prefetchTopic(work.object, run, id);
   const topic = new Topic(work.object, id);

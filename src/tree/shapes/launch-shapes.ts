@@ -68,11 +68,11 @@ const carried = object<CarriedState>({
 /** Stored items also have kinds that the tree replaces when it hands them out. */
 const items: Shape<readonly InboxItem[]> = { find: list(item).find };
 
-const news = object<InboxBatch>({
+const inbox = object<InboxBatch>({
   items,
   cursor: count,
   more: boolean,
-  standing: oneOf("running", "yielding", "parked"),
+  slotState: oneOf("running", "yielding", "parked"),
   at: number,
 });
 
@@ -90,7 +90,7 @@ const launch = object<LaunchInput>({
   rules: list(rule),
   carried: orNull(carried),
   turn: optional(turnPlace),
-  news,
+  inbox,
 });
 
 /** Returns the problem of the input of an execution. Null: it is valid. */

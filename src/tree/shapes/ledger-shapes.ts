@@ -136,19 +136,19 @@ const line = object<TreeState["headcount"]["line"]>({
   critical: range,
 });
 
-type Block = NonNullable<TreeState["block"]>;
+type TreeLease = NonNullable<TreeState["lease"]>;
 
-const leaseLimit = object<NonNullable<Block["limits"]["tokens"]>>({
+const leaseLimit = object<NonNullable<TreeLease["limits"]["tokens"]>>({
   account: oneOf("tenant", "user"),
   limit: number,
   spent: number,
   reserved: number,
 });
 
-const block = object<Block>({
+const lease = object<TreeLease>({
   tokens: numberOrNull,
   costMicros: numberOrNull,
-  limits: object<Block["limits"]>({ tokens: orNull(leaseLimit), costMicros: orNull(leaseLimit) }),
+  limits: object<TreeLease["limits"]>({ tokens: orNull(leaseLimit), costMicros: orNull(leaseLimit) }),
   leasedAt: number,
   until: number,
   used: amounts,
@@ -158,7 +158,7 @@ export const treeState = object<TreeState>({
   root: runId,
   spawn: spawnBudget,
   account: object<Account>(accountFields),
-  block: orNull(block),
+  lease: orNull(lease),
   ageingMs: number,
   nextOrder: number,
   headcount: object<TreeState["headcount"]>({

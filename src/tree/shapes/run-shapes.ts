@@ -84,7 +84,7 @@ export const item = tagged<StoredItem, "kind">("kind", {
 const inbox = object<InboxRecord>({
   taken: count,
   woken: boolean,
-  told: count,
+  delivered: count,
   items: list(item),
   characters: count,
   first: count,
@@ -123,11 +123,11 @@ export const run = object<RunRecord>({
   supervision,
   ancestors: runIds,
   budget: orNull(budget),
-  boot: orNull(messageId),
+  firstMessage: orNull(messageId),
   execution: orNull(text()),
-  hearsNews: boolean,
+  wakesWithItems: boolean,
   continuation: count,
-  hiredAt: number,
+  spawnedAt: number,
   startedAt: numberOrNull,
   account: runAccount,
   inbox,
@@ -147,7 +147,7 @@ export const run = object<RunRecord>({
   spentAfter: number,
   pausedFor: orNull(text()),
   denied: list(attemptId),
-  untold: orNull(list(count)),
+  undeliveredEvents: orNull(list(count)),
 });
 
 export const ended = object<EndedRecord>({

@@ -72,7 +72,7 @@ export const tree = object<Omit<TreeRecord, keyof TreeInfo>>({
   }),
   approvals: count,
   cancelling: map<number, number>(count),
-  fleeting: boolean,
+  hasErasable: boolean,
   erased: boolean,
   hasContent: optional(Shape.true),
   hasActed: optional(Shape.true),

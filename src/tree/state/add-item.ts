@@ -1,7 +1,7 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
 import type { Slot } from "#ledger";
 import type { InboxBatch } from "../protocol.ts";
-import { inboxOf, keepTold } from "./inbox.ts";
+import { inboxOf, keepDelivered } from "./inbox.ts";
 import type { InboxRecord, RunRecord, StoredItem, TreeRecord } from "./records.ts";
 
 /*
@@ -25,7 +25,7 @@ const carriedKinds: ReadonlySet<StoredItem["kind"]> = new Set([
 const maxCarriedCharacters = 4_096;
 
 /** As many items can wait until the run says that it has them. With the next it is woken to take all: its call stays small. */
-const maxTold = 32;
+const maxDelivered = 32;
 
 /** As many runs may be told something and not call: the record of the tree, which almost every call writes, names them. */
 const maxSilent = 32;
@@ -39,27 +39,27 @@ export interface Circumstances {
   readonly tree: TreeRecord;
 }
 
-/** Adds an item. `isTold`: the wake-up brings it, as {@link News}. */
+/** Adds an item. `isDelivered`: the wake-up carries it, in an {@link InboxBatch}. */
 export function addItem(
   { object, now, slot, tree }: Circumstances,
   { id, run }: { readonly id: RunId; readonly run: RunRecord },
   item: StoredItem,
-): { readonly inbox: InboxRecord; readonly isTold: boolean } {
+): { readonly inbox: InboxRecord; readonly isDelivered: boolean } {
   const { inbox: before, execution } = run;
-  const cursor = before.taken + before.told;
-  const isNext = !before.woken && before.items.length === 0 && before.told < maxTold;
-  // Hooks are told events with the answer to a call.
-  const canHear = run.hearsNews && run.untold === null && mayTell(tree, id);
+  const cursor = before.taken + before.delivered;
+  const isNext = !before.woken && before.items.length === 0 && before.delivered < maxDelivered;
+  // Hooks get their events with the reply to a call.
+  const canHear = run.wakesWithItems && run.undeliveredEvents === null && mayTell(tree, id);
   const held = canHear && isNext && isCarried(item) ? slot() : undefined;
   if (held && execution !== null) {
-    const news = { items: [item], cursor: cursor + 1, more: false, standing: standingOf(held), at: now };
+    const news = { items: [item], cursor: cursor + 1, more: false, slotState: toSlotState(held), at: now };
     object.wake(execution, wakeName(cursor), Json.of(news));
-    return { inbox: keepTold(object, id, before, item), isTold: true };
+    return { inbox: keepDelivered(object, id, before, item), isDelivered: true };
   }
   const inbox = inboxOf(object, id, before).push(item);
-  if (before.woken || execution === null) return { inbox, isTold: false };
+  if (before.woken || execution === null) return { inbox, isDelivered: false };
   object.wake(execution, wakeName(cursor));
-  return { inbox: { ...inbox, woken: true }, isTold: false };
+  return { inbox: { ...inbox, woken: true }, isDelivered: false };
 }
 
 /**
@@ -82,7 +82,7 @@ function isCarried(item: StoredItem): boolean {
 }
 
 /** Whether a run may start something, must yield first, or has no slot. */
-export function standingOf({ phase, held }: Slot): InboxBatch["standing"] {
+export function toSlotState({ phase, held }: Slot): InboxBatch["slotState"] {
   if (phase === "yielding" || phase === "parked") return phase;
   return held ? "parked" : "running";
 }

@@ -17,7 +17,7 @@ export function recordEnded(work: TreeWork, id: RunId, ended: EndedRecord): void
   const { output, error } = ended.result;
   work.object.set(contentKey(id), Json.of({ output, error } satisfies Words));
   writeEnded(work.object, id, { ...ended, result: withoutWords(ended.result) });
-  if (!work.tree.fleeting) work.change({ fleeting: true });
+  if (!work.tree.hasErasable) work.change({ hasErasable: true });
 }
 
 function withoutWords({ error, ...result }: RunResult): RunResult {
@@ -82,13 +82,13 @@ export const ownCopiesMs = ({ eraseAfterMs }: Pick<TreeDeps, "eraseAfterMs">): n
 /** Schedules the erasure of an ended tree's own copies. After it, the tree is finished. */
 export function eraseLater(work: TreeWork): void {
   const { projects } = work.host;
-  const { fleeting, projection, nextRun } = work.tree;
+  const { hasErasable, projection, nextRun } = work.tree;
   const delayMs = ownCopiesMs(work.host);
   const later = { delayMs, bestEffort: true };
   const at = work.now + delayMs;
-  const content = fleeting ? (nextRun === 1 ? "all" : "some") : "none";
+  const content = hasErasable ? (nextRun === 1 ? "all" : "some") : "none";
   if (projects) work.orderProjector({ kind: "erase", after: projection.upTo, content, at }, later);
-  else if (fleeting) work.object.send({ type: "tree", key: work.object.key }, "erase", { at }, later);
+  else if (hasErasable) work.object.send({ type: "tree", key: work.object.key }, "erase", { at }, later);
   else {
     closeContent(work);
     work.object.set(finishedKey, true);

@@ -11,7 +11,7 @@ const charactersPerPage = 32_768;
 export const emptyInbox: InboxRecord = {
   taken: 0,
   woken: false,
-  told: 0,
+  delivered: 0,
   items: [],
   characters: 0,
   first: 0,
@@ -44,39 +44,40 @@ export function inboxOf(
 
     take() {
       const hasPages = inbox.first <= inbox.last;
-      if (inbox.items.length === 0 && inbox.told === 0 && !hasPages && !inbox.woken)
+      if (inbox.items.length === 0 && inbox.delivered === 0 && !hasPages && !inbox.woken)
         return { items: [], inbox };
-      const items = inbox.told > 0 ? [...takeTold(object, run, inbox), ...inbox.items] : inbox.items;
+      const items =
+        inbox.delivered > 0 ? [...takeDelivered(object, run, inbox), ...inbox.items] : inbox.items;
       const next = hasPages ? read(inbox.first) : [];
       if (hasPages) object.clear(key(inbox.first));
       const first = hasPages ? inbox.first + 1 : inbox.first;
       const rest = { ...inbox, items: next, characters: hasPages ? getJsonLength(next) : 0, first };
       const taken = inbox.taken + items.length;
-      return { items, inbox: { ...rest, taken, told: 0, woken: next.length > 0 } };
+      return { items, inbox: { ...rest, taken, delivered: 0, woken: next.length > 0 } };
     },
   };
 }
 
 /** Returns the key of an item that a wake-up has brought: a page of its own, so that other items are read and written without it. */
-const toldKey = (run: RunId, number: number): string => `inbox/${run}/told/${number}`;
+const deliveredKey = (run: RunId, number: number): string => `inbox/${run}/told/${number}`;
 
-const toldKeys = (run: RunId, { taken, told }: InboxRecord): readonly string[] =>
-  Array.from({ length: told }, (_, index) => toldKey(run, taken + index));
+const deliveredKeys = (run: RunId, { taken, delivered }: InboxRecord): readonly string[] =>
+  Array.from({ length: delivered }, (_, index) => deliveredKey(run, taken + index));
 
 /** Keeps an item that a wake-up brings, until the run says that it has it. The inbox has no items that are to be taken. */
-export function keepTold(
+export function keepDelivered(
   object: ObjectContext,
   run: RunId,
   inbox: InboxRecord,
   item: StoredItem,
 ): InboxRecord {
-  object.set(toldKey(run, inbox.taken + inbox.told), Json.of([item]));
-  return { ...inbox, told: inbox.told + 1 };
+  object.set(deliveredKey(run, inbox.taken + inbox.delivered), Json.of([item]));
+  return { ...inbox, delivered: inbox.delivered + 1 };
 }
 
 /** Takes out the items that wake-ups have brought and that the run may not have. */
-export function takeTold(object: ObjectContext, run: RunId, inbox: InboxRecord): readonly StoredItem[] {
-  const keys = toldKeys(run, inbox);
+export function takeDelivered(object: ObjectContext, run: RunId, inbox: InboxRecord): readonly StoredItem[] {
+  const keys = deliveredKeys(run, inbox);
   object.prefetch(keys);
   const items = keys.flatMap((key) => Json.as<readonly StoredItem[]>(object.get(key) ?? []));
   for (const key of keys) object.clear(key);
@@ -84,11 +85,16 @@ export function takeTold(object: ObjectContext, run: RunId, inbox: InboxRecord):
 }
 
 /** Drops the items that a run says it has. */
-export function dropTold(object: ObjectContext, run: RunId, inbox: InboxRecord, cursor: number): InboxRecord {
-  const count = Math.min(cursor - inbox.taken, inbox.told);
+export function dropDelivered(
+  object: ObjectContext,
+  run: RunId,
+  inbox: InboxRecord,
+  cursor: number,
+): InboxRecord {
+  const count = Math.min(cursor - inbox.taken, inbox.delivered);
   if (count <= 0) return inbox;
-  for (const key of toldKeys(run, inbox).slice(0, count)) object.clear(key);
-  return { ...inbox, taken: inbox.taken + count, told: inbox.told - count };
+  for (const key of deliveredKeys(run, inbox).slice(0, count)) object.clear(key);
+  return { ...inbox, taken: inbox.taken + count, delivered: inbox.delivered - count };
 }
 
 /** Loads every page of an inbox in one round trip. */

@@ -47,12 +47,12 @@ export function listRun(tree: TreeRecord, run: RunId, records: RunRecords): List
       maxCostMicros: limitOf(maxCostMicros),
     };
   }
-  const { agentId, supervision, hiredAt, startedAt, account } = records.live;
+  const { agentId, supervision, spawnedAt, startedAt, account } = records.live;
   return {
     ...of,
     agentId,
     parentRunId: supervision.parentRunId,
-    startedAt: startedAt ?? hiredAt,
+    startedAt: startedAt ?? spawnedAt,
     endedAt: null,
     status: tree.waits ? "pending" : statusOf(records.slot),
     stopReason: null,

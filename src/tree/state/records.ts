@@ -136,7 +136,7 @@ export interface TreeRecord extends TreeInfo {
   /** By the number of a cancel: number of its runs that have not ended. Completed cancels are not listed. */
   readonly cancelling: Readonly<Record<number, number>>;
   /** Whether an ended run has erasable content. */
-  readonly fleeting: boolean;
+  readonly hasErasable: boolean;
   /** Whether that content is erased. */
   readonly erased: boolean;
   /** Whether its content port has files of messages. Default: false. */
@@ -195,8 +195,8 @@ export interface InboxRecord {
   readonly taken: number;
   /** Whether a wake-up without items is on its way: the run then takes all. One is enough for any number of items. */
   readonly woken: boolean;
-  /** The number of the first items that wake-ups have brought to the run. They stay until the run says that it has them. */
-  readonly told: number;
+  /** Number of the first items that wake-ups have delivered. They stay until the run reports that it has them. */
+  readonly delivered: number;
   readonly items: readonly StoredItem[];
   /** Approximate length of the items. */
   readonly characters: number;
@@ -253,13 +253,13 @@ export interface RunRecord extends RunLimits {
   /** The budget that it was spawned with. Null: no limits of its own. */
   readonly budget: ExecutionBudget | null;
   /** The message it was started for. Read or not, it starts no other run. */
-  readonly boot: MessageId | null;
+  readonly firstMessage: MessageId | null;
   /** The engine's id of the execution. Null until it was started. */
   readonly execution: string | null;
-  /** Whether wake-ups bring news to this execution. Those that an earlier release has launched take them. */
-  readonly hearsNews: boolean;
+  /** Whether wake-ups carry items to this execution. False if an earlier release launched it: it calls `take`. */
+  readonly wakesWithItems: boolean;
   readonly continuation: number;
-  readonly hiredAt: number;
+  readonly spawnedAt: number;
   /** Null while pending. */
   readonly startedAt: number | null;
   readonly account: RunAccount;
@@ -297,7 +297,7 @@ export interface RunRecord extends RunLimits {
   /**
    * The values with events that were not passed to the run's hooks, by their first event. Null: its agent has no hooks.
    */
-  readonly untold: readonly number[] | null;
+  readonly undeliveredEvents: readonly number[] | null;
 }
 
 /** Returns the key of a run's {@link EndedRecord}. */

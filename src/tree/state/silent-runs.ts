@@ -1,7 +1,7 @@
 import type { RunId } from "#kernel";
 import type { FromRun } from "../protocol.ts";
 import { hasLine } from "./add-item.ts";
-import { dropTold } from "./inbox.ts";
+import { dropDelivered } from "./inbox.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /*
@@ -14,7 +14,7 @@ import type { TreeWork } from "./tree-work.ts";
 export function noteCall(work: TreeWork, { run: id, continuation, cursor }: FromRun): void {
   const run = work.run(id);
   if (!run || cursor === undefined || continuation !== run.continuation) return;
-  const inbox = dropTold(work.object, id, run.inbox, cursor);
+  const inbox = dropDelivered(work.object, id, run.inbox, cursor);
   if (inbox !== run.inbox) work.put(id, { ...run, inbox });
   leaveSilent(work, id);
 }

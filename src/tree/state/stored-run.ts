@@ -19,9 +19,9 @@ const noAmounts = { tokens: 0, costMicros: 0 };
 
 const runDefaults = {
   budget: null,
-  boot: null,
+  firstMessage: null,
   execution: null,
-  hearsNews: false,
+  wakesWithItems: false,
   continuation: 0,
   account: {
     maxTokens: null,
@@ -40,7 +40,7 @@ const runDefaults = {
     steps: [],
     waiting: [],
   },
-  inbox: { taken: 0, woken: false, told: 0, items: [], characters: 0, first: 0, last: -1 },
+  inbox: { taken: 0, woken: false, delivered: 0, items: [], characters: 0, first: 0, last: -1 },
   reported: 0,
   crashes: 0,
   crashedIn: "",
@@ -53,7 +53,7 @@ const runDefaults = {
   spentAfter: 0,
   pausedFor: null,
   denied: [],
-  untold: null,
+  undeliveredEvents: null,
 } satisfies Partial<RunRecord>;
 
 const slotDefaults = {
@@ -90,7 +90,7 @@ const resultDefaults = {
 } satisfies Partial<EndedRecord["result"]>;
 
 /** The fields of a run's record from which other defaults are derived. */
-type RunBasis = Pick<RunRecord, "agentId" | "hiredAt"> & {
+type RunBasis = Pick<RunRecord, "agentId" | "spawnedAt"> & {
   readonly ancestors?: RunRecord["ancestors"];
   readonly supervision: { readonly parentId?: AgentId | null };
 };
@@ -152,13 +152,13 @@ export function decodeEnded(run: RunId, stored: Json): EndedRecord | null {
 export const encodeEnded = (run: RunId, ended: EndedRecord): Json =>
   omitDefaults(Json.as(Json.of(ended)), defaultsOfEnded(run));
 
-function defaultsOfRun(run: RunId, { agentId, hiredAt, supervision, ...basis }: RunBasis): JsonObject {
+function defaultsOfRun(run: RunId, { agentId, spawnedAt, supervision, ...basis }: RunBasis): JsonObject {
   const { parentId } = supervision;
   const { ancestors = ancestorsByDefault(run) } = basis;
   return {
     ...runDefaults,
     ancestors: ancestorsByDefault(run),
-    startedAt: hiredAt,
+    startedAt: spawnedAt,
     supervision: {
       treeId: RunId.tree(run),
       runId: run,
@@ -202,7 +202,7 @@ const someRun = RunId.of(TreeId.of("t"), 1);
 
 /** All fields that have a default, for the shapes of stored values. */
 export const storedDefaults = {
-  run: defaultsOfRun(someRun, { agentId: AgentId.of("a"), hiredAt: 0, supervision: {} }),
+  run: defaultsOfRun(someRun, { agentId: AgentId.of("a"), spawnedAt: 0, supervision: {} }),
   slot: defaultsOfSlot(someRun),
   ended: defaultsOfEnded(someRun),
 };

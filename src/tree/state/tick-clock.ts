@@ -14,5 +14,5 @@ export const tickClock = (before: number, now: number): number =>
  */
 export const statedTime = (
   at: number,
-  { hiredAt, now }: { readonly hiredAt: number; readonly now: number },
-): number => Math.min(Math.max(at, hiredAt), now + maxSkewMs);
+  { spawnedAt, now }: { readonly spawnedAt: number; readonly now: number },
+): number => Math.min(Math.max(at, spawnedAt), now + maxSkewMs);

@@ -345,10 +345,10 @@ export class TreeWork {
     const run = this.run(id);
     if (!run) return;
     const circumstances = { object: this.object, now: this.now, tree: this.#tree, slot: () => this.slot(id) };
-    const { inbox, isTold } = addItem(circumstances, { id, run }, item);
+    const { inbox, isDelivered } = addItem(circumstances, { id, run }, item);
     this.put(id, { ...run, inbox });
     const { silent = [] } = this.#tree;
-    if (isTold && !silent.includes(id)) this.change({ silent: [...silent, id] });
+    if (isDelivered && !silent.includes(id)) this.change({ silent: [...silent, id] });
   }
 
   /** Sends an order to the projector. Orders are carried out one after the other. */

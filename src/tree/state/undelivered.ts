@@ -10,7 +10,7 @@ import type { TreeWork } from "./tree-work.ts";
  */
 
 /** Maximum number of waiting values. Hooks do not get events beyond it. */
-const maxUntold = 256;
+const maxUndelivered = 256;
 
 /** Wraps a method that a run calls: adds the events that were not passed to the run's hooks yet. */
 export const answerRun =
@@ -23,22 +23,26 @@ export const answerRun =
 
 function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
   const known = work.lastKnown(id);
-  if (!known?.untold) return [];
-  const { untold } = known;
-  const earlier = eventsIn(work.object, untold).filter(({ runId }) => runId === id);
+  if (!known?.undeliveredEvents) return [];
+  const { undeliveredEvents } = known;
+  const earlier = eventsIn(work.object, undeliveredEvents).filter(({ runId }) => runId === id);
   const events = [...earlier, ...work.takeAppended(id)];
   const run = work.run(id);
-  if (run && untold.length > 0) work.put(id, { ...run, untold: [] });
+  if (run && undeliveredEvents.length > 0) work.put(id, { ...run, undeliveredEvents: [] });
   return events;
 }
 
 /** Records, for each live run with hooks, its events that this call has appended and not passed to it. */
-export function noteUntold(work: TreeWork): void {
+export function noteUndelivered(work: TreeWork): void {
   for (const { runId, agent, seq } of work.untaken) {
     const value = valueOf(seq, work.tree.seq + 1);
     const isTold = work.slot(runId) !== undefined && work.host.policyOf(agent).hasHooks;
     const run = isTold ? work.run(runId) : null;
-    if (run?.untold && run.untold.length < maxUntold && run.untold.at(-1) !== value)
-      work.put(runId, { ...run, untold: [...run.untold, value] });
+    if (
+      run?.undeliveredEvents &&
+      run.undeliveredEvents.length < maxUndelivered &&
+      run.undeliveredEvents.at(-1) !== value
+    )
+      work.put(runId, { ...run, undeliveredEvents: [...run.undeliveredEvents, value] });
   }
 }

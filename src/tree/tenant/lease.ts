@@ -1,6 +1,6 @@
 import { Json, type ObjectAddress } from "#kernel";
-import { Ledger, type Amounts, type DrawResult, type LedgerEffect } from "#ledger";
-import { tenantAddress, type DrawArgument, type ReturnArgument } from "./tenant-protocol.ts";
+import { Ledger, type Amounts, type QuotaResult, type LedgerEffect } from "#ledger";
+import { tenantAddress, type QuotaArgument, type ReturnArgument } from "./tenant-protocol.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /*
@@ -13,7 +13,7 @@ function tenantOf({ tree: { scope } }: TreeWork): ObjectAddress | null {
   return scope.tenantId === null ? null : tenantAddress(scope.tenantId);
 }
 
-const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<DrawArgument, "tree" | "user"> => ({
+const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<QuotaArgument, "tree" | "user"> => ({
   tree: treeId,
   user: scope.userId,
 });
@@ -22,25 +22,25 @@ const whoseOf = ({ tree: { treeId, scope } }: TreeWork): Pick<DrawArgument, "tre
  * Borrows the amount that a call of this tree needs. `short`: other trees hold it, and are asked to return their unused
  * part.
  */
-export function drawLease(
+export function requestLease(
   work: TreeWork,
   need: Amounts,
-  { mayWait }: Pick<DrawArgument, "mayWait">,
-): DrawResult {
+  { mayWait }: Pick<QuotaArgument, "mayWait">,
+): QuotaResult {
   const tenant = tenantOf(work);
-  const block = work.tree.ledger.block ?? Ledger.noLease;
-  if (!tenant) return { ...block, adds: false };
+  const lease = work.tree.ledger.lease ?? Ledger.noLease;
+  if (!tenant) return { ...lease, adds: false };
   const { tokens, costMicros } = need;
-  const renews = work.now >= block.until;
-  const argument: DrawArgument = { ...whoseOf(work), tokens, costMicros, used: block.used, renews, mayWait };
-  const drawn = Json.as<DrawResult>(work.object.call(tenant, "draw", Json.of(argument)));
-  if (drawn === "short") work.decide(work.root, Ledger.giveBack);
-  return drawn;
+  const renews = work.now >= lease.until;
+  const argument: QuotaArgument = { ...whoseOf(work), tokens, costMicros, used: lease.used, renews, mayWait };
+  const granted = Json.as<QuotaResult>(work.object.call(tenant, "requestQuota", Json.of(argument)));
+  if (granted === "short") work.decide(work.root, Ledger.returnQuota);
+  return granted;
 }
 
 /** Closes the tree's lease. Its unused part is available to other trees. */
 export function closeLease(work: TreeWork): void {
-  giveUp(work, "giveBack");
+  giveUp(work, "returnQuota");
 }
 
 /** Closes the lease of a tree without model calls in flight, because it may wait for long. */
@@ -50,11 +50,11 @@ export function closeIdleLease(work: TreeWork): void {
 
 /** Returns the unused part of the lease, because another tree needs it. */
 export function recall(work: TreeWork): null {
-  giveUp(work, isIdle(work) ? "giveBack" : "shrink");
+  giveUp(work, isIdle(work) ? "returnQuota" : "shrink");
   return null;
 }
 
-function giveUp(work: TreeWork, how: "giveBack" | "shrink"): void {
+function giveUp(work: TreeWork, how: "returnQuota" | "shrink"): void {
   const tenant = tenantOf(work);
   const told = tenant && work.decide(work.root, Ledger[how]);
   if (!tenant || !told) return;

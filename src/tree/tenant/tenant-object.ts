@@ -4,7 +4,7 @@ import { treeAddress } from "../addresses.ts";
 import { budgetNote } from "./budget-note.ts";
 import {
   tenantType,
-  type DrawArgument,
+  type QuotaArgument,
   type ReturnArgument,
   type SetBudgetArgument,
 } from "./tenant-protocol.ts";
@@ -32,7 +32,7 @@ interface Holders {
   readonly recalledAt: number;
 }
 
-/** Number of trees that one short draw asks to return their unused part. */
+/** Number of trees that one refused request asks to return their unused part. */
 const recalledAtOnce = 16;
 
 /** Minimum time between two recalls. Many trees may get too little at the same time: only the first of them recalls. */
@@ -46,7 +46,7 @@ const loanKey = (tree: TreeId): string => `loan/${tree}`;
 
 const holderKey = (index: number): string => `holder/${index}`;
 
-type LoanOwner = Pick<DrawArgument, "tree" | "user">;
+type LoanOwner = Pick<QuotaArgument, "tree" | "user">;
 
 /** One call about a tree of a tenant: the values it reads and changes. */
 class TenantWork {
@@ -131,9 +131,9 @@ class TenantWork {
 
 /** Lends to a tree from the budgets of its tenant and its user. */
 function requestQuota(object: ObjectContext, argument: Json): Json {
-  const { tree, user, ...command } = Json.as<DrawArgument>(argument);
+  const { tree, user, ...command } = Json.as<QuotaArgument>(argument);
   const work = new TenantWork(object, { tree, user });
-  const { state, decision } = TenantLedger.draw(work.state, { ...command, at: object.now() });
+  const { state, decision } = TenantLedger.requestQuota(work.state, { ...command, at: object.now() });
   work.write(state);
   if (decision === "short") work.recall();
   return Json.of(decision);
@@ -184,7 +184,7 @@ export function tenantObject({ projects }: { readonly projects: boolean }): Obje
   };
   return {
     type: tenantType,
-    methods: { setBudget, draw: requestQuota, giveBack: returnQuota, shrink, correct },
+    methods: { setBudget, requestQuota, returnQuota, shrink, correct },
     queries: { budget },
   };
 }

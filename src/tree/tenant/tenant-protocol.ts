@@ -1,8 +1,8 @@
 import { Partition, type ObjectAddress, type TenantId, type TreeId, type UserId } from "#kernel";
-import type { BudgetLimits, ClosedLease, Draw } from "#ledger";
+import type { BudgetLimits, ClosedLease, QuotaRequest } from "#ledger";
 
-/** The argument of a draw. */
-export interface DrawArgument extends Omit<Draw, "at"> {
+/** The argument of a quota request. */
+export interface QuotaArgument extends Omit<QuotaRequest, "at"> {
   readonly tree: TreeId;
   readonly user: UserId | null;
 }

@@ -6,11 +6,11 @@ import type { Why } from "./run-facts.ts";
 
 /** Explains why a run that could continue does not, from its engine's report. */
 export function whyStuck({ agent, runId }: AgentView, blocker: Blocker, now: number): Why {
-  const { build, words, retryAt } = blocker;
+  const { build, lastError, retryAt } = blocker;
   const its = build === null ? "its build" : `its build (${build})`;
   const again =
     retryAt === null ? "It is not retried automatically." : `It is retried in ${duration(retryAt - now)}.`;
-  const said = words === "" ? [] : [`Last error: ${clean(words)}.`];
+  const said = lastError === "" ? [] : [`Last error: ${clean(lastError)}.`];
   const cancel = `reeve cancel ${RunId.tree(runId)}`;
   const from = clean(build ?? "<its build>");
   switch (blocker.kind) {

@@ -85,7 +85,7 @@ const counter: ObjectDefinition = {
         tree: { type, key: object.key },
         runId,
         continuation: 0,
-        entrance: null,
+        input: null,
       });
     },
     wake: (object, argument) => {

@@ -82,7 +82,7 @@ test("a run of an older release waits, names the build it needs, and finishes th
   const signalled = between.runtime.run(treeId).signal("go").catch(String);
   const blocker = await between.runtime.run(treeId).blocker();
   expect(blocker).toMatchObject({ kind: "release", build: "old" });
-  expect(blocker?.words).toContain("has protocol 0, this worker understands 1");
+  expect(blocker?.lastError).toContain("has protocol 0, this worker understands 2 to 3");
   await between.runtime[Symbol.asyncDispose]();
   expect(await signalled).toContain("closed");
   const after = await worker("old", port);
@@ -107,6 +107,6 @@ test("a call that an older release has sealed waits for that release, and is not
   expect(sent.status).toBe(202);
   const blocker = () => engine.objectBlocker?.({ type, key });
   await expect.poll(blocker, { timeout: 10_000 }).toMatchObject({ kind: "release", build: null });
-  expect((await blocker())?.words).toContain("older-format: serve the release it was written with");
+  expect((await blocker())?.lastError).toContain("older-format: serve the release it was written with");
   await engine[Symbol.asyncDispose]();
 }, 300_000);

@@ -288,10 +288,10 @@ test("the error that blocks a run is reported without its message", async () => 
   const blocker = async (execution: string): Promise<unknown> => engine.blocker?.(execution);
   await expect
     .poll(() => blocker(large.execution), { timeout: 20_000 })
-    .toMatchObject({ kind: "too-large", words: "a message has 9 bytes: at most 8 are possible" });
+    .toMatchObject({ kind: "too-large", lastError: "a message has 9 bytes: at most 8 are possible" });
   await expect
     .poll(() => blocker(failing.execution), { timeout: 20_000 })
-    .toMatchObject({ kind: "failing", words: "TypeError: its text is in the log of the worker" });
+    .toMatchObject({ kind: "failing", lastError: "TypeError: its text is in the log of the worker" });
 });
 
 test("a run that throws is executed again from its journal", async () => {

@@ -104,7 +104,7 @@ test("a run with a missing build waits, and moves to a compatible one without re
   await run.signal("go");
   expect(await waitForBlocker(run, "unserved")).toMatchObject({
     build: old.name,
-    words: expect.stringMatching(/^error when calling its worker: .*Connection refused/),
+    lastError: expect.stringMatching(/^error when calling its worker: .*Connection refused/),
     retryAt: expect.any(Number),
   });
   await expect(engine.moveRuns({ from: young.name })).rejects.toThrow("nowhere to move");
@@ -167,7 +167,7 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
   expect(await run.status()).toBe("waiting");
   expect(await waitForBlocker(run, "version")).toMatchObject({
     build: young.name,
-    words: "agent editor is at version 2 here; the run began with 1",
+    lastError: "agent editor is at version 2 here; the run began with 1",
   });
   await work(old, "1");
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({

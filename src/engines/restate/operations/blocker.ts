@@ -24,16 +24,21 @@ export async function getBlocker(admin: Admin, execution: string): Promise<Block
   const found = await admin.invocation(execution);
   if (!found) return null;
   if (found.completion_result === "failure")
-    return { kind: "killed", words: firstLine(found.completion_failure ?? ""), build: null, retryAt: null };
+    return {
+      kind: "killed",
+      lastError: firstLine(found.completion_failure ?? ""),
+      build: null,
+      retryAt: null,
+    };
   const isStopped = found.status === "paused";
-  const words = firstLine((isStopped ? await admin.pausedFor(execution) : found.last_failure) ?? "");
-  const kind = signs.find(([sign]) => sign.test(words))?.[1] ?? "stopped";
+  const lastError = firstLine((isStopped ? await admin.pausedFor(execution) : found.last_failure) ?? "");
+  const kind = signs.find(([sign]) => sign.test(lastError))?.[1] ?? "stopped";
   // While an execution runs, its last failure says nothing. Exception: a refused run is refused every time.
   if (!isStopped && found.status !== "backing-off" && kind !== "version") return null;
   const deployment = (await admin.deployments()).find(({ id }) => id === found.pinned_deployment_id);
   return {
     kind,
-    words,
+    lastError,
     build: deployment ? buildAt(deployment.uri) : null,
     // For an execution that was paused before its next try, Restate still reports the time of that try.
     retryAt: isStopped || found.next_retry_at === undefined ? null : Date.parse(found.next_retry_at),
@@ -51,12 +56,12 @@ export async function getObjectBlocker(
 ): Promise<Blocker | null> {
   const service = names.object(type);
   for (const failing of await admin.failing(service, key)) {
-    const words = firstLine(failing.last_failure ?? "");
-    if (!otherRelease.test(words)) continue;
+    const lastError = firstLine(failing.last_failure ?? "");
+    if (!otherRelease.test(lastError)) continue;
     const deployment = await admin.pinnedBy(names.run, `${service}/${key}/`);
     const uri = (await admin.deployments()).find(({ id }) => id === deployment)?.uri;
     const retryAt = failing.next_retry_at === undefined ? null : Date.parse(failing.next_retry_at);
-    return { kind: "release", words, build: uri === undefined ? null : buildAt(uri), retryAt };
+    return { kind: "release", lastError, build: uri === undefined ? null : buildAt(uri), retryAt };
   }
   return null;
 }
