@@ -8,7 +8,7 @@ const advice = `
 
 The operations of runs have changed, so a run that began before cannot go on after an upgrade. If that is meant:
 1. raise protocolNumber in src/tree/protocol-number.ts (once between two releases),
-2. keep the driver and the objects able to speak the previous number, and add an upgrade of stored values,
+2. convert calls and stored values of the previous number in src/tree/previous-protocol.ts,
 3. record the new journal: npm run golden.
 `;
 
