@@ -171,7 +171,10 @@ export const questionCases: readonly EngineCase[] = [
     "7.6 a question that no answer could fit is an error of the tool",
     [{ question: "?", choices: [] }],
     async (run) =>
-      assert.match(JSON.stringify(await outputOf(run)), /^\["ask returned an invalid question: choices:/),
+      assert.match(
+        JSON.stringify(await outputOf(run)),
+        /^\["ask returned an invalid question: choices must be/,
+      ),
   ),
 ];
 
