@@ -72,7 +72,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     "tree/end": { invocations: 1, entries: 27, tries: 2, bytes: 6_322 },
   },
   "a parent with 20 children of 5 steps stays within its counted limits": {
-    // 200 entries are steps, 6 are calls: one for all spawns, one rest; 42 are 21 ends, which are made inside a step. The
+    // 200 entries are steps, 6 are calls: one for all spawns, one wait; 42 are 21 ends, which are made inside a step. The
     // wake-ups of the parent bring the ends of its children.
     "run/run": { invocations: 21, entries: 330, tries: null, bytes: 72_932 },
     "tree/open": { invocations: 1, entries: 21, tries: 3, bytes: 5_223 },
@@ -80,7 +80,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
     // remembered in 64 values, of which 12 to 20 are read and written, with three entries each.
     "tree/batch": { invocations: 1, entries: 168, spread: 16, tries: 4, bytes: 74_601 },
     // The parent waits once: it is told of each child while it waits, and ends with the last.
-    "tree/rest": { invocations: 1, entries: 15, tries: 2, bytes: 4_969 },
+    "tree/wait": { invocations: 1, entries: 15, tries: 2, bytes: 4_969 },
     // Each end of a child wakes the parent. What the wake-up brings is also kept, until the parent's next call. So the last
     // call, which is the parent's end, clears 20 values.
     "tree/end": { invocations: 21, entries: 687, tries: 42, bytes: 150_134 },
@@ -111,7 +111,7 @@ const bars: Readonly<Record<string, Readonly<Record<string, Bar>>>> = {
 const triesPerCall: Readonly<Record<string, number>> = {
   "tree/approvals": 2,
   "tree/cancel": 2,
-  "tree/rest": 2,
+  "tree/wait": 2,
   "tree/take": 2,
   // Reads the slot of the run, then the tree.
   "tree/status": 3,
@@ -120,7 +120,7 @@ const triesPerCall: Readonly<Record<string, number>> = {
   "tree/resume": 3,
   "tree/topUp": 3,
   "tree/signal": 3,
-  "tree/nudge": 3,
+  "tree/injectMessage": 3,
   // Reads the attempt in doubt.
   "tree/reconcile": 3,
   // Reads the receiver, then whether the message came before.

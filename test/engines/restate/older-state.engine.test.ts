@@ -10,6 +10,7 @@ import {
   type ObjectMethod,
 } from "#kernel";
 import { AesSeal, defaultKeys } from "#sealing";
+import { protocolNumber } from "../../../src/tree/protocol-number.ts";
 import { freePort } from "../../free-port.ts";
 import { fresh, program } from "./counter-program.ts";
 
@@ -36,7 +37,7 @@ const plain =
     const context = delegateObject(object, {
       get: (name) => {
         const value = object.get(name);
-        return value === null ? null : { v: 1, value };
+        return value === null ? null : { v: protocolNumber, value };
       },
       set: (name, stored) => object.set(name, isJsonObject(stored) ? (stored["value"] ?? null) : stored),
     });
@@ -82,7 +83,7 @@ test("a run of an older release waits, names the build it needs, and finishes th
   const signalled = between.runtime.run(treeId).signal("go").catch(String);
   const blocker = await between.runtime.run(treeId).blocker();
   expect(blocker).toMatchObject({ kind: "release", build: "old" });
-  expect(blocker?.lastError).toContain("has protocol 0, this worker understands 2 to 3");
+  expect(blocker?.lastError).toContain("has protocol 0, this worker understands");
   await between.runtime[Symbol.asyncDispose]();
   expect(await signalled).toContain("closed");
   const after = await worker("old", port);
