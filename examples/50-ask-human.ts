@@ -34,7 +34,7 @@ await run.edit(first, "Friday", { by: "ada" });
 
 // The answer to a form is an object with its fields.
 const second = await getQuestion(2);
-await assert.rejects(run.edit(second, { copies: 2 }), /address: is missing/);
+await assert.rejects(run.edit(second, { copies: 2 }), /address is missing/);
 await run.edit(second, { address: "team@example.com" }, { by: "ada" });
 
 const { output } = await run.result();
