@@ -87,7 +87,7 @@ test(
         }
         const shown = (await getPromptWindow(session)).map(abbreviate);
         const ended = turns.filter(({ adopted, end }) => adopted && end);
-        assert.equal(shown.filter((text) => text.startsWith("The turn before")).length, ended.length);
+        assert.equal(shown.filter((text) => text.startsWith("The previous turn")).length, ended.length);
         const begun = turns.filter(({ adopted }) => adopted);
         assert.equal(shown.filter((text) => text === "go").length, begun.length);
       }),
