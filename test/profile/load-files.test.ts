@@ -151,3 +151,15 @@ test("code of a folder is not loaded if the profile forbids it", async () => {
   await ask(runtime);
   expect(lastWordsOfPrompts(model)[0]).not.toMatch(/ kind$/);
 });
+
+test("a file that changes while it is loaded is not used, because its hash was that of another content", async () => {
+  const rewriting = `import { appendFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+appendFileSync(fileURLToPath(new URL(import.meta.url)), "// changed");
+${extensionAdding("kind")}`;
+  const folder = folderOf({ "extensions/word.ts": rewriting });
+  const model = scriptedModel([say("one")]);
+  await using runtime = runtimeOf(profile(folder), model);
+  expect(await ask(runtime)).toEqual(["extensions/word.ts: skipped: it changed while it was loaded"]);
+  expect(lastWordsOfPrompts(model)[0]).not.toMatch(/kind/);
+});

@@ -47,3 +47,17 @@ test("a question that is too large fails its caller, and leaves nothing", () => 
   expect(() => ask(tree, tree.root, question(1, "x".repeat(8_000_000)))).toThrow(TooLargeError);
   expect([...tree.object.state.keys()]).toEqual(keys);
 });
+
+test("a decision after the question has expired, or after its run was cancelled, is refused", () => {
+  const decision = { ...answer, approval: question(1).id, decision: "approved", operationId: "1" } as const;
+  const cancelled = new LazyTree({ maxAgents: 2 });
+  ask(cancelled, cancelled.root, question(1));
+  cancelled.call("cancel", { run: cancelled.root, reason: "stop", at: 4 });
+  expect(() => cancelled.call("decideApproval", decision)).toThrow(
+    expect.objectContaining({ reason: "run-ended" }),
+  );
+  const late = new LazyTree({ maxAgents: 2 });
+  ask(late, late.root, question(1));
+  late.object.time = 1_000_001;
+  expect(() => late.call("decideApproval", decision)).toThrow(expect.objectContaining({ reason: "expired" }));
+});
