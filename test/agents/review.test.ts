@@ -51,5 +51,5 @@ test("invalid options are refused when the agent is defined", () => {
     agent({ name: "lead", model, review: { ...review, ...given } });
   expect(build({ every: 0 })).toThrow("review.every must be an integer >= 1, got 0");
   expect(build({ every: 1.5 })).toThrow(RangeError);
-  expect(build({ task: "" })).toThrow("review.task must be a text");
+  expect(build({ task: "" })).toThrow("review.task must not be empty");
 });

@@ -13,6 +13,7 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
     "reeve_api_key",
     "reeve_fact",
     "reeve_approval",
+    "reeve_worker",
   ];
   const rows = ["acme", "other"].map(
     (tenant) => `
@@ -30,6 +31,8 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
   return [
     "create table reeve_migration (number integer primary key)",
     "insert into reeve_migration values (1), (2), (3), (4), (5)",
+    `create table reeve_worker (tenant_id ${id}, worker_id ${id}, url text not null, expires_at bigint not null,
+      primary key (tenant_id, worker_id))`,
     `create table reeve_session (tenant_id ${id}, session_id ${id}, user_id ${id}, started_at bigint not null,
       forked_session text, forked_entry text, places bigint not null, primary key (tenant_id, session_id))`,
     `create table reeve_leaf (tenant_id ${id}, session_id ${id}, branch ${id}, entry_id ${id},
