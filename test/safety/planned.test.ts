@@ -30,14 +30,14 @@ function obedientPlanner(): Model {
   const inner = obedientModel();
   return {
     ...inner,
-    generate: async (request, call) =>
+    generate: async (request, context) =>
       isPlanning(request)
         ? {
             message: ChatMessage.assistant('["fetch_page"]'),
             finishReason: "stop",
             usage: { input: 1, output: 1 },
           }
-        : inner.generate(request, call),
+        : inner.generate(request, context),
   };
 }
 
@@ -173,9 +173,9 @@ test("values that do not match the schema give no handle", async () => {
   const inner = scriptedModel([say('["fetch_page"]')]);
   const model: Model = {
     ...inner,
-    async generate(request, call) {
+    async generate(request, context) {
       shown.push(JSON.stringify(request.messages));
-      if (shown.length === 1) return inner.generate(request, call);
+      if (shown.length === 1) return inner.generate(request, context);
       const block = { type: "tool-call", callId: "1", name: "fetch_page", input: {} } as const;
       const message =
         shown.length === 2 ? { role: "assistant" as const, content: [block] } : ChatMessage.assistant("no");
