@@ -141,8 +141,8 @@ test("reading the web is a way out as well: its address may hold what the run ha
     call("clock", {}),
     say(""),
   ]);
-  const clerk = agent({ name: "clerk", model, tools });
-  await using t = testRuntime({ agents: [clerk], replay: false });
-  await t.run(clerk, "go");
+  const writer = agent({ name: "writer", model, tools });
+  await using t = testRuntime({ agents: [writer], replay: false });
+  await t.run(writer, "go");
   expect(visited).toEqual(["browse", "inbox", "clock"]);
 });

@@ -102,14 +102,14 @@ test("the planning model sees no text of a failed call that is quarantined, or h
   ]);
   const reading = scriptedModel([say(JSON.stringify({ title: canary }))]);
   const schema = z.object({ title: z.string() });
-  const clerk = plannedAgent({
-    name: "clerk",
+  const writer = plannedAgent({
+    name: "writer",
     model: planner,
     tools: [...page, failing("fetch_other"), failing("post")],
     quarantine: { tools: ["fetch_page", "fetch_other"], schema, model: reading },
   });
-  await using t = testRuntime({ agents: [clerk], ruleOfTwo: "off", log: () => undefined });
-  expect((await t.run(clerk, "go")).output).toBe("done");
+  await using t = testRuntime({ agents: [writer], ruleOfTwo: "off", log: () => undefined });
+  expect((await t.run(writer, "go")).output).toBe("done");
   expect(planner.requests).toHaveLength(5);
   const shown = JSON.stringify(planner.requests);
   expect(shown.split("The call failed.")).toHaveLength(5);

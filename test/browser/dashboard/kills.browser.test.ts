@@ -120,16 +120,16 @@ test.each<StoreKind>(storeKinds)(
 test("while PostgreSQL is down the page says so and keeps what it shows, and it continues by itself", async () => {
   const site = await RestateSite.open("PostgreSQL");
   sites.push(site);
-  const start = { agent: "clerk", input: "Prepare the report", budget: { maxCostUsd: 5 }, id: "after" };
+  const start = { agent: "writer", input: "Prepare the report", budget: { maxCostUsd: 5 }, id: "after" };
   expect(await site.begin(start)).toBe(202);
   const { page, faults } = await visit(site, "/runs/after");
   const tree = page.getByRole("treegrid");
-  await tree.getByText("clerk").first().waitFor();
+  await tree.getByText("writer").first().waitFor();
   const line = page.getByText("The store does not answer: nothing new can be read.");
   expect(await line.count()).toBe(0);
   await site.postgres?.kill();
   await line.waitFor({ timeout: 60_000 });
-  expect(await tree.getByText("clerk").count()).toBeGreaterThan(0);
+  expect(await tree.getByText("writer").count()).toBeGreaterThan(0);
   await expectAccessible(page);
   await keepPicture(page, "store-gone-light");
   await site.postgres?.restart();
