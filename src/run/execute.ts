@@ -259,7 +259,7 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const subscriptions = new Subscriptions({ driver, runId, token, uuid }, carried?.subscriptions);
   const openMemory = createOpenMemory(store, { scope, labels, clock });
   const watched = { hasPendingMessages: () => inbox.unread.length > 0, lastPrompt: { system: "" } };
-  const files = new PromptFiles();
+  const files = new PromptFiles(primitives.launch.tree.key);
   const known = { labels, sizes, files, prices, session, openMemory, cache, steps, journal, random };
   const services: RunServices = {
     engine: { primitives, driver, clock, report, switches, openFeed, openUpdates },

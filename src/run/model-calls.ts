@@ -256,8 +256,7 @@ export class ModelCalls {
     const { model, messages, timeoutMs } = asked;
     const { reservation, remedy } = estimateCall(this.#services.state, asked);
     // Before the gate, so that an unreadable file leaves no reservation.
-    const { files } = this.#services.state;
-    const reading = files.read(messages, { call: this.#step.io.call, key: primitives.launch.tree.key });
+    const reading = this.#services.state.files.read(messages, this.#step.io.call);
     const whole = reading instanceof Promise ? await reading : reading;
     const gate = this.#requireGrant(await this.#pass(attempt, asked, reservation), asked, remedy);
     // Concurrent with the call. If it fails, the next step writes the messages.
@@ -267,10 +266,9 @@ export class ModelCalls {
     const request = toRequest(asked, granted, this.#services.identity);
     const feed = asked.isWatched ? openFeed(asked.step, attempt) : undefined;
     const watch = new AnswerWatch(asked.options.repetition, feed?.take, this.#step.io.signal);
-    const { signal } = watch;
     const made = { attempt, model: model.id, retry: asked.retry };
     try {
-      const limit = { clock, ms: timeoutMs, signal, onTimeout: () => failLate(timeoutMs) };
+      const limit = { clock, ms: timeoutMs, signal: watch.signal, onTimeout: () => failLate(timeoutMs) };
       const answer = withTimeout<ModelResponse>(limit, (limited) =>
         model.generate(request, watch.toCall(limited)),
       );

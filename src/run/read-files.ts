@@ -13,6 +13,12 @@ import { freezeList } from "./call-estimate.ts";
 export class PromptFiles {
   /** The last prompt without files. Prompts mostly grow, so only messages that it lacks are searched. */
   #searched: readonly ChatMessage[] = [];
+  readonly #key: string;
+
+  /** @param key The key of the run's tree, which stores the bytes. */
+  constructor(key: string) {
+    this.#key = key;
+  }
 
   /**
    * Returns messages with the bytes of their files. A message without such files stays the same object. If there are
@@ -20,9 +26,9 @@ export class PromptFiles {
    */
   read(
     messages: readonly ChatMessage[],
-    { call, key }: { readonly call: CallObject; readonly key: string },
+    call: CallObject,
   ): readonly ChatMessage[] | Promise<readonly ChatMessage[]> {
-    if (this.#hasFiles(messages)) return readMessages(new ContentPort(call, key), messages);
+    if (this.#hasFiles(messages)) return readMessages(new ContentPort(call, this.#key), messages);
     this.#searched = freezeList(messages);
     return messages;
   }

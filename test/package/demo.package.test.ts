@@ -133,6 +133,42 @@ test("a key press opens the playground with a task in its input", async () => {
   expect(await box.inputValue()).toBe("Report on heat pumps in Europe, and mail it to the team.");
 });
 
+/** Checks events, result and receipt of a completed tree against the state before its worker was killed. */
+async function expectExactCost(
+  tree: string,
+  {
+    before,
+    shown,
+    goneAt,
+  }: {
+    readonly before: Awaited<ReturnType<typeof eventsOf>>;
+    readonly shown: string;
+    readonly goneAt: number;
+  },
+): Promise<void> {
+  const after = await eventsOf(tree, (event) => event.type === "run.end" && event.runId === `${tree}~0`);
+  expect(after.map((event) => event.seq)).toEqual(after.map((_, index) => index + 1));
+  // The kill changed no settled amount.
+  expect(after.slice(0, before.length)).toEqual(before);
+  const sums = after.map((_, index) => moneyOf(after.slice(0, index + 1)).settled);
+  expect(sums).toContain(micros(/\$[\d.]+/.exec(shown)?.[0] ?? ""));
+  // Only calls in flight at the kill are in doubt.
+  const { settled, inDoubt, lost } = moneyOf(after);
+  expect(lost.filter(({ at }) => at > goneAt)).toEqual([]);
+  const result = await read<RunResult>(`/runs/${tree}/result`);
+  expect(result).toMatchObject({
+    status: "completed",
+    costMicros: settled + inDoubt,
+    inDoubtMicros: inDoubt,
+  });
+  const total = await page
+    .getByRole("table", { name: "Receipt" })
+    .getByRole("row", { name: /^Total/ })
+    .innerText();
+  expect(micros(/\$([\d.]+)/.exec(total)?.[0] ?? "")).toBe(settled + inDoubt);
+  expect(result.costMicros).toBeGreaterThan(500_000);
+}
+
 test("after every fault of the playground the run completes, and its cost is exact to the micro-dollar", async () => {
   await page.getByRole("textbox", { name: "Task" }).press("Enter");
   await page.locator(".spawn", { hasText: "researcher" }).nth(3).waitFor();
@@ -182,27 +218,9 @@ test("after every fault of the playground the run completes, and its cost is exa
   await page.keyboard.press("Enter");
   await page.getByText("Topped up by $0.20").waitFor();
 
-  const receipt = page.getByRole("table", { name: "Receipt" });
-  await receipt.waitFor();
+  await page.getByRole("table", { name: "Receipt" }).waitFor();
   await picture("receipt");
-  const after = await eventsOf(tree, (event) => event.type === "run.end" && event.runId === `${tree}~0`);
-  expect(after.map((event) => event.seq)).toEqual(after.map((_, index) => index + 1));
-  // The kill changed no settled amount.
-  expect(after.slice(0, before.length)).toEqual(before);
-  const sums = after.map((_, index) => moneyOf(after.slice(0, index + 1)).settled);
-  expect(sums).toContain(micros(/\$[\d.]+/.exec(shown)?.[0] ?? ""));
-  // Only calls in flight at the kill are in doubt.
-  const { settled, inDoubt, lost } = moneyOf(after);
-  expect(lost.filter(({ at }) => at > goneAt)).toEqual([]);
-  const result = await read<RunResult>(`/runs/${tree}/result`);
-  expect(result).toMatchObject({
-    status: "completed",
-    costMicros: settled + inDoubt,
-    inDoubtMicros: inDoubt,
-  });
-  const total = await receipt.getByRole("row", { name: /^Total/ }).innerText();
-  expect(micros(/\$([\d.]+)/.exec(total)?.[0] ?? "")).toBe(settled + inDoubt);
-  expect(result.costMicros).toBeGreaterThan(500_000);
+  await expectExactCost(tree, { before, shown, goneAt });
 });
 
 test("code that does not load is a banner in the page, until it loads again", async () => {

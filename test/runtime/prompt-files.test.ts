@@ -2,10 +2,7 @@ import { ChatMessage, type CallObject } from "#kernel";
 import { expect, test } from "vitest";
 import { PromptFiles } from "../../src/run/read-files.ts";
 
-const port = {
-  key: "tree",
-  call: (() => Promise.reject(new Error("no content was stored"))) satisfies CallObject,
-};
+const call: CallObject = () => Promise.reject(new Error("the tree was asked for bytes"));
 
 /** Returns a message that counts how often its content is read. */
 function countReads(text: string): { readonly message: ChatMessage; readonly reads: () => number } {
@@ -26,25 +23,27 @@ const image: ChatMessage = {
   content: [{ type: "file", mediaType: "image/png", source: { content: "c1", bytes: 3 } }],
 };
 
-test("a message without files is searched once while the prompt grows", () => {
-  const files = new PromptFiles();
+test("a message without files is searched once while the prompt grows", async () => {
+  const files = new PromptFiles("tree");
   const first = countReads("first");
-  files.read([first.message], port);
+  await files.read([first.message], call);
   const longer = [first.message, ChatMessage.user("second")];
-  expect(files.read(longer, port)).toBe(longer);
+  expect(files.read(longer, call)).toBe(longer);
   expect(first.reads()).toBe(1);
 });
 
 test("a message that takes the place of another is searched", async () => {
-  const files = new PromptFiles();
-  files.read([ChatMessage.user("first"), ChatMessage.user("second")], port);
-  await expect(async () => files.read([ChatMessage.user("first"), image], port)).rejects.toThrow();
+  const files = new PromptFiles("tree");
+  await files.read([ChatMessage.user("first"), ChatMessage.user("second")], call);
+  await expect(async () => files.read([ChatMessage.user("first"), image], call)).rejects.toThrow(
+    "the tree was asked for bytes",
+  );
 });
 
 test("a list that its owner changes later is compared as it was", async () => {
-  const files = new PromptFiles();
+  const files = new PromptFiles("tree");
   const list = [ChatMessage.user("first")];
-  files.read(list, port);
+  await files.read(list, call);
   list[0] = image;
-  await expect(async () => files.read(list, port)).rejects.toThrow();
+  await expect(async () => files.read(list, call)).rejects.toThrow("the tree was asked for bytes");
 });

@@ -1,20 +1,15 @@
 import { expect } from "vitest";
 import { EntryId, MemoryOwner, SessionId, type Store, TenantId, UserId } from "#kernel";
 
+const tables = ["session", "leaf", "entry", "api_key", "fact", "approval", "worker"].map(
+  (name) => `reeve_${name}`,
+);
+
 /** A database from before sessions were keyed by user and API keys had one: only the changed tables. */
 export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] => {
   const id = dialect === "postgres" ? 'text collate "C" not null' : "text not null";
   const ofSession = "foreign key (tenant_id, session_id) references reeve_session on delete cascade";
   const policy = "tenant_id = current_setting('reeve.tenant', true)";
-  const tables = [
-    "reeve_session",
-    "reeve_leaf",
-    "reeve_entry",
-    "reeve_api_key",
-    "reeve_fact",
-    "reeve_approval",
-    "reeve_worker",
-  ];
   const rows = ["acme", "other"].map(
     (tenant) => `
       insert into reeve_session values ('${tenant}', 'talk', 'ann', 1, null, null, 2), ('${tenant}', 'b', '', 2, null, null, 0);
