@@ -42,7 +42,7 @@ const given: Readonly<Record<string, (duration: number) => unknown>> = {
   timeoutS: (timeoutS) =>
     tool({ name: "t", description: "", input: anything, risk: "safe", timeoutS, execute: async () => null }),
   "baseMs of a layer": (baseMs) => retry({ baseMs }),
-  seconds: (seconds) => timeout({ seconds }),
+  "timeout.seconds": (seconds) => timeout({ seconds }),
   ttlS: (ttlS) => cache({ ttlS }),
   timeoutMs: (timeoutMs) => new HookManager({ timeoutMs }),
   connectTimeoutMs: (connectTimeoutMs) =>

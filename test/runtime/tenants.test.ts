@@ -25,7 +25,7 @@ const engineWithoutBudgets = (inner: Engine): Engine =>
     define: (program) => {
       const objects = program.objects.map((object) =>
         object.type === "tenant"
-          ? { ...object, methods: { ...object.methods, draw: throwTooLarge } }
+          ? { ...object, methods: { ...object.methods, requestQuota: throwTooLarge } }
           : object,
       );
       inner.define({ ...program, objects });
@@ -42,18 +42,18 @@ test("3.3 where a tenant's budgets cannot be read, no model call begins", async 
 });
 
 test("3.3 a tree of a tenant without a budget asks for it once, not for every call", async () => {
-  let draws = 0;
+  let requests = 0;
   const counting = (inner: Engine): Engine =>
     delegateEngine(inner, {
       define: (program) => {
         const objects = program.objects.map((object) => {
-          const { draw } = object.methods;
-          if (object.type !== "tenant" || !draw) return object;
-          const counted: typeof draw = (...call) => {
-            draws += 1;
-            return draw(...call);
+          const { requestQuota } = object.methods;
+          if (object.type !== "tenant" || !requestQuota) return object;
+          const counted: typeof requestQuota = (...call) => {
+            requests += 1;
+            return requestQuota(...call);
           };
-          return { ...object, methods: { ...object.methods, draw: counted } };
+          return { ...object, methods: { ...object.methods, requestQuota: counted } };
         });
         inner.define({ ...program, objects });
       },
@@ -71,7 +71,7 @@ test("3.3 a tree of a tenant without a budget asks for it once, not for every ca
   );
   await using runtime = new Runtime({ agents: [agent], engine: counting(local()) });
   await (await runtime.start(agent, "go", { tenant: "acme" })).result();
-  expect([model.bill.length, draws]).toEqual([5, 1]);
+  expect([model.bill.length, requests]).toEqual([5, 1]);
 });
 
 test("3.3 a budget that is set reaches a tree that is open, and its next call, within a minute", async () => {

@@ -27,7 +27,9 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "get /webhooks/:webhook": [tenant],
   // Removed first, so that later requests find one.
   "delete /webhooks/:webhook": [tenant],
-  "put /webhooks/:webhook": [{ answer: "tenant", body: () => ({ url: "https://receiver.example/" }) }],
+  "put /webhooks/:webhook": [
+    { answer: "tenant", body: () => ({ url: "https://receiver.example/", events: ["budget.warning"] }) },
+  ],
   "post /webhooks/:webhook/rotate-secret": [act],
   "get /webhooks/:webhook/deliveries": [tenant],
   "post /webhooks/:webhook/redeliver": [act],

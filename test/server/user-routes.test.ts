@@ -217,7 +217,12 @@ beforeAll(async () => {
     await rememberFor(user);
     const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
     await site.runtime.schedules.set({ ...yearly, tenant: "acme", user });
-    await site.runtime.webhooks.set({ id: "hook", url: "https://receiver.example/", tenant: "acme" });
+    await site.runtime.webhooks.set({
+      id: "hook",
+      url: "https://receiver.example/",
+      events: ["budget.warning"],
+      tenant: "acme",
+    });
     owned[user] = {
       user,
       run,
