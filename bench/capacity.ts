@@ -11,11 +11,11 @@ export interface Unit {
 /** The cost of single operations. Milliseconds are CPU of one core, sizes are bytes. */
 export const units = {
   /** A cycle of an `agent()` with one tool call, worker and server together. */
-  cycleMs: { value: 11.9, source: "docs/reliability.md", says: "11.9 ms" },
+  cycleMs: { value: 13.3, source: "docs/reliability.md", says: "13.3 ms" },
   /** One of the other calls of a run: open and end. */
   callMs: { value: 5, source: "docs/performance.md", says: "about 5 ms of CPU" },
   /** The gate of one tree: one call after the other. */
-  gateMs: { value: 5.4, source: "docs/performance.md", says: "5.40 ms" },
+  gateMs: { value: 6.9, source: "docs/performance.md", says: "6.94 ms" },
   /** Heap of a run in a worker's memory. */
   liveHeap: { value: 31_700, source: "docs/performance.md", says: "31.7 kB" },
   /** Heap of 3,000 runs that wait and have left it. */
