@@ -203,9 +203,8 @@ beforeAll(async () => {
   site = await TestServer.open({ auth, agents: [approvalAgent(model), counter], dev });
   for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
     const [run, session] = [`${user}-tree`, `${user}-talk`];
-    expect((await site.post("/sessions", { agent: "manager", id: session }, { key: bearer })).status).toBe(
-      200,
-    );
+    const talk = { agent: "manager", id: session };
+    expect((await site.post("/sessions", talk, { key: bearer })).status).toBe(200);
     const begun = { agent: "manager", input: `the words of ${user}`, id: run, session };
     expect((await site.post("/runs", begun, { key: bearer })).status).toBe(202);
     const handle = site.runtime.run(run, { tenant: "acme" });
@@ -217,12 +216,9 @@ beforeAll(async () => {
     await rememberFor(user);
     const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
     await site.runtime.schedules.set({ ...yearly, tenant: "acme", user });
-    await site.runtime.webhooks.set({
-      id: "hook",
-      url: "https://receiver.example/",
-      events: ["budget.warning"],
-      tenant: "acme",
-    });
+    // No such event happens, so nothing is sent.
+    const hook = { id: "hook", url: "https://receiver.example/", events: ["budget.warning"] as const };
+    await site.runtime.webhooks.set({ ...hook, tenant: "acme" });
     owned[user] = {
       user,
       run,
