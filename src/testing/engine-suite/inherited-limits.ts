@@ -87,6 +87,21 @@ export const inheritedLimitCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "8.8 a list of tools holds for a run that the unread message of an ended run wakes",
+    async run(harness) {
+      const calls = await findCalls(harness, {
+        root: async (ctx, inbox) => {
+          await ctx.join(await ctx.spawnChild("copy", { tools: ["read"] }));
+          await isDone(inbox);
+        },
+        // It ends without reading its own message.
+        copy: (ctx) => ctx.send(ctx.meta.runId, "unread"),
+        unread: reportDone,
+      });
+      assert.deepEqual(calls, { root: ["read", "send"], copy: ["read"], unread: ["read"] });
+    },
+  },
+  {
     name: "7.5 the rules of a run hold for a run that its message wakes",
     async run(harness) {
       const calls = await findCalls(harness, {
