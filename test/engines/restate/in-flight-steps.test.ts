@@ -50,3 +50,31 @@ test("two attempts of an execution have different ids, however fast one follows 
   const ids = Array.from({ length: 1_000 }, () => steps.attempt("execution").id);
   expect(new Set(ids).size).toBe(ids.length);
 });
+
+test("a closure waits while its attempt is lost, until a later attempt adopts it", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 60_000 });
+  const first = steps.attempt("execution");
+  await beginEndless(first);
+  expect(first.untilHeld("step")).toBeNull();
+  first.lost();
+  const held = first.untilHeld("step");
+  expect(held).toBeInstanceOf(Promise);
+  expect(first.untilHeld("step")).toBe(held);
+  const second = steps.attempt("execution");
+  void second.run("step", new AbortController().signal, async () => result);
+  await held;
+  expect(first.untilHeld("step")).toBeNull();
+  second.lost();
+  const heldAgain = first.untilHeld("step");
+  steps.close();
+  await expect(heldAgain).rejects.toThrow("the execution of this step has ended");
+});
+
+test("a closure that waits for a later attempt rejects when it is aborted", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 1 });
+  const holder = steps.attempt("execution");
+  await beginEndless(holder);
+  holder.lost();
+  await expect(holder.untilHeld("step")).rejects.toThrow("the execution of this step has ended");
+  expect(holder.untilHeld("step")).toBeNull();
+});

@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import type { Engine, ExecutionPrimitives, Json } from "#kernel";
 import { AgentId, createRuntime, type Agent, type Runtime } from "reeve";
 import { restate, restateServer, type RestateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
+import { counterProgram, fresh, settle } from "./counter-program.ts";
 
 let server: RestateServer;
 
@@ -15,7 +17,8 @@ afterAll(() => server.stop());
 
 test("two workers behind one address with different ports take over each other's runs", async () => {
   const ports = [await freePort(), await freePort()];
-  const [balancer, url] = await balance(ports);
+  let next = 0;
+  const [balancer, url] = await balance(() => ports[next++ % ports.length]);
   const currentMessage = Promise.withResolvers<number>();
   const serve = async (port: number): Promise<Runtime> => {
     const agent: Agent = {
@@ -55,11 +58,58 @@ test("two workers behind one address with different ports take over each other's
   balancer.close();
 }, 300_000);
 
-/** Passes each connection to the next port that accepts it. */
-async function balance(ports: readonly number[]): Promise<readonly [Server, string]> {
-  let next = 0;
+test("a step makes no further call once another worker has its execution", async () => {
+  const ports = [await freePort(), await freePort()] as const;
+  let served: number = ports[0];
+  const [balancer, url] = await balance(() => served);
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const { promise: total, resolve: resolveTotal } = Promise.withResolvers<Json>();
+  const serve = async (port: number, run: (primitives: ExecutionPrimitives) => Promise<Json>) => {
+    const engine = restate({ ...server, url, log: () => undefined });
+    engine.define(counterProgram((primitives) => run(primitives).then(() => undefined)));
+    await engine.serve({ port });
+    return engine;
+  };
+  let lateCall: Promise<unknown> = Promise.resolve();
+  const first: Engine = await serve(ports[0], (primitives) =>
+    settle(
+      primitives,
+      primitives.step("work", async (io) => {
+        begun[0].resolve();
+        await begun[1].promise;
+        lateCall = io.call(primitives.launch.tree, "add", 1).catch((error: unknown) => error);
+        return new Promise<never>(() => undefined);
+      }),
+    ),
+  );
+  const second = await serve(ports[1], async (primitives) => {
+    const { tree } = primitives.launch;
+    const work = primitives.step("work", async (io) => {
+      begun[1].resolve();
+      // The call of the other worker would be made by now.
+      await first.call(tree, "say", "other");
+      return io.call(tree, "add", 10);
+    });
+    const value = await settle(primitives, work);
+    resolveTotal(value);
+    return value;
+  });
+  await first.call(fresh(), "launch", null);
+  await begun[0].promise;
+  served = ports[1];
+  await server.kill();
+  await server.restart();
+  expect(await total).toBe(10);
+  await first[Symbol.asyncDispose]();
+  expect(await lateCall).toMatchObject({ message: "the execution of this step has ended" });
+  await second[Symbol.asyncDispose]();
+  balancer.close();
+}, 300_000);
+
+/** Passes each connection to the port that is chosen for it. */
+async function balance(choosePort: () => number | undefined): Promise<readonly [Server, string]> {
   const pass = (client: Socket): void => {
-    const behind = connect({ host: "127.0.0.1", port: ports[next++ % ports.length] ?? 0 });
+    const behind = connect({ host: "127.0.0.1", port: choosePort() ?? 0 });
     behind.pipe(client).pipe(behind);
     for (const [one, other] of [
       [client, behind],

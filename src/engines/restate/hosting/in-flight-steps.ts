@@ -11,7 +11,9 @@ import type { StepResult } from "./step-results.ts";
  * 2. A later attempt adopts the closures that it requests. The others are aborted when the attempt that began them has
  *    been lost for `stepRetentionMs`.
  * 3. A closure that threw has no result: the next attempt runs it again.
- * 4. This only saves calls that cost money. Correctness relies on attempts, reservations and idempotency keys: another
+ * 4. While its attempt is lost, a closure makes no call to an object, and gets no answer of one. So it begins nothing
+ *    new (a model call, an effect) that another process, which has the execution by then, begins as well.
+ * 5. This only saves calls that cost money. Correctness relies on attempts, reservations and idempotency keys: another
  *    process runs the closure again.
  */
 
@@ -22,6 +24,8 @@ interface InFlightStep {
   known: StepResult | null;
   /** The attempt that waits for this closure now. */
   holder: StepLease;
+  /** Resolves when a later attempt adopts it. Null: nothing waits for that. */
+  adoption: PromiseWithResolvers<void> | null;
 }
 
 /**
@@ -69,6 +73,7 @@ export class StepLease {
   readonly #stepRetentionMs: number;
   readonly #changed: () => void;
   #whenIdle: readonly (() => void)[] = [];
+  #isLost = false;
 
   constructor(steps: Map<string, InFlightStep>, stepRetentionMs: number, changed: () => void) {
     this.#steps = steps;
@@ -88,7 +93,24 @@ export class StepLease {
     else signal.addEventListener("abort", abort, { once: true });
     const step = this.#steps.get(key) ?? this.#begin(key, controller, closure);
     step.holder = this;
+    step.adoption?.resolve();
+    step.adoption = null;
     return step.result;
+  }
+
+  /**
+   * Waits until an attempt that is not lost waits for a closure. Null: one does now. @throws the reason with which the
+   * closure is aborted.
+   */
+  untilHeld(key: string): Promise<void> | null {
+    const step = this.#steps.get(key);
+    if (!step || !step.holder.#isLost || step.controller.signal.aborted) return null;
+    if (step.adoption) return step.adoption.promise;
+    const adoption = Promise.withResolvers<void>();
+    const { signal } = step.controller;
+    signal.addEventListener("abort", () => adoption.reject(signal.reason), { once: true });
+    step.adoption = adoption;
+    return adoption.promise;
   }
 
   /** Returns the id of the attempt that waits for a closure: this one, or the one that has adopted the closure. */
@@ -120,6 +142,7 @@ export class StepLease {
 
   /** Handles the end of an attempt whose execution continues: it may return here, or move elsewhere. */
   lost(): void {
+    this.#isLost = true;
     if (this.#listHeld().length > 0) setTimeout(() => this.ended(), this.#stepRetentionMs).unref();
   }
 
@@ -136,7 +159,8 @@ export class StepLease {
     controller: AbortController,
     closure: (signal: AbortSignal) => Promise<StepResult>,
   ): InFlightStep {
-    const step: InFlightStep = { controller, result: closure(controller.signal), known: null, holder: this };
+    const result = closure(controller.signal);
+    const step: InFlightStep = { controller, result, known: null, holder: this, adoption: null };
     this.#steps.set(key, step);
     this.#changed();
     // A closure that threw has no result: the next attempt runs it again.

@@ -125,8 +125,12 @@ export class RunPrimitives implements ExecutionPrimitives {
     const { steps } = this.#sealing;
     const closure = async (signal: AbortSignal): Promise<StepResult> => {
       const attempt = randomUUID();
-      const call: StepIo["call"] = (to, method, argument) =>
-        this.#ingress.call({ to, method, argument }, signal);
+      const call: StepIo["call"] = async (to, method, argument) => {
+        await this.#held.untilHeld(step);
+        const answer = await this.#ingress.call({ to, method, argument }, signal);
+        await this.#held.untilHeld(step);
+        return answer;
+      };
       const holder = (): string => this.#held.holderOf(step);
       const io: StepIo = {
         signal,
