@@ -83,7 +83,7 @@ export class Draft {
     };
   }
 
-  decided<Decision>(decision: Decision): DecisionResult<Decision> {
+  toResult<Decision>(decision: Decision): DecisionResult<Decision> {
     return { state: this.state, decision, effects: this.effects };
   }
 
@@ -91,7 +91,7 @@ export class Draft {
    * Returns the decision for a command about one run, without the effect that the run got its slot: the decision
    * reports it.
    */
-  answered<Decision>(run: RunId, decision: Decision): DecisionResult<Decision> {
+  toResultFor<Decision>(run: RunId, decision: Decision): DecisionResult<Decision> {
     const effects = this.effects.filter(
       (effect) => !((effect.kind === "launch" || effect.kind === "resume") && effect.run === run),
     );

@@ -78,7 +78,7 @@ function expectRoom(
 ): void {
   const { contextWindow } = model;
   if (contextWindow === undefined || policy.agent.compaction === false || state.session.hasMadeRoom) return;
-  const reported = state.sizes.last(model, { messages, tools, from });
+  const reported = state.sizes.getLast(model, { messages, tools, from });
   const tokens = reported
     ? estimateTokens(messages, tools, { reported })
     : historyTokens + estimateTokens(added, tools);

@@ -58,7 +58,7 @@ export function estimateCall(
   const extra = optionCost(sent, model.allowOptions);
   const { tools = [] } = options;
   const bound = inputBound(messages, tools, {
-    reported: sizes.last(model, { messages, tools, from }),
+    reported: sizes.getLast(model, { messages, tools, from }),
     reader: model,
   });
   const unbounded = [
@@ -183,7 +183,7 @@ export class PromptSizes {
   }
 
   /** Returns the last known size of a model's prompt. Undefined if there is none. */
-  last(model: Model, sent: SentPrompt): ReportedPrompt | undefined {
+  getLast(model: Model, sent: SentPrompt): ReportedPrompt | undefined {
     const key = Price.key(model);
     if (sent.from !== undefined) return this.#inSteps.get(key) ?? this.#findReported(key, sent);
     return this.#prompts.get(key) ?? this.#adopt(key, sent);

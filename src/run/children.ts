@@ -114,7 +114,7 @@ export class Children {
     });
     if ("error" in reply) {
       const error = decodeError(reply.error);
-      if (error instanceof CancellationError) driver.stopped(error.reason);
+      if (error instanceof CancellationError) driver.acceptStop(error.reason);
       throw error;
     }
     this.#reported.add(reply.run);

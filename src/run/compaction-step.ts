@@ -106,7 +106,7 @@ async function compact(services: RunServices, order: Order): Promise<Compaction 
     const { summary, count = 0, brings } = record;
     ({ entryId } = record);
     if (entryId !== null) {
-      session.compacted(entryId);
+      session.noteCompacted(entryId);
       return { entryId, summary, messages: [] };
     }
     state.labels.join(brings, "input", "conversation");

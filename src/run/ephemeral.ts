@@ -72,7 +72,7 @@ async function readSource(
     });
     return toMessages(state);
   } catch (error) {
-    if (!calls.stopped()) engine.report(`ephemeral source ${name}`, error);
+    if (!calls.findStop()) engine.report(`ephemeral source ${name}`, error);
     return [];
   }
 }

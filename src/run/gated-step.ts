@@ -166,7 +166,7 @@ export class GatedStep {
     const { driver } = this.#services.engine;
     switch (stop.kind) {
       case "cancelled":
-        return driver.stopped(stop.reason);
+        return driver.acceptStop(stop.reason);
       case "later":
         this.#retries = stop.retries;
         await driver.waits.first([], { at: stop.at });

@@ -236,10 +236,10 @@ export class InboxReader implements Inbox {
   }
 
   next({ waitS = 0 }: { readonly waitS?: number } = {}): Promise<Envelope | null> {
-    return ignoreRejection(this.#next(waitS));
+    return ignoreRejection(this.#takeNext(waitS));
   }
 
-  async #next(waitS: number): Promise<Envelope | null> {
+  async #takeNext(waitS: number): Promise<Envelope | null> {
     refuseInStep();
     this.#driver.check();
     this.#journal.check();

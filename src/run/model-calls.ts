@@ -220,7 +220,7 @@ export class ModelCalls {
     error: unknown,
     { baseMs = defaultBaseMs }: Pick<ModelRetry, "baseMs"> = {},
   ): Promise<void> {
-    if (this.stop !== null || this.stopped() !== null || isFinal(error)) throw error;
+    if (this.stop !== null || this.findStop() !== null || isFinal(error)) throw error;
     const retry = (this.#retries += 1);
     const failed = this.#owner.of === "model" ? this.#failed : null;
     if (failed) this.#repeated = { step: failed.place.step, retry };
@@ -238,7 +238,7 @@ export class ModelCalls {
       throw new Error("the call is retried later");
     }
     await clock.waitUntil(clock.now() + ms, this.#step.io.signal).catch((error: unknown) => {
-      throw this.stopped() ?? error;
+      throw this.findStop() ?? error;
     });
   }
 
@@ -276,7 +276,7 @@ export class ModelCalls {
       this.#charge({ ...made, usage: response.usage, ms: primitives.now() - began }, began);
       return gate.shrunk ? { ...response, shrunk: gate.shrunk } : response;
     } catch (error) {
-      const stopped = this.stopped();
+      const stopped = this.findStop();
       const usage = error instanceof ModelError && error.unbilled ? Usage.none : null;
       const ms = primitives.now() - began;
       this.#charge({ ...made, usage, ms, error: encodeError(stopped ?? error) }, began);
@@ -293,14 +293,14 @@ export class ModelCalls {
 
   /** Returns whether the step must end, even if middleware has caught the error. */
   mustStop(): boolean {
-    return this.stopped() !== null || this.stop !== null;
+    return this.findStop() !== null || this.stop !== null;
   }
 
   /**
    * Returns the reason why the step must end. Null: it need not. A layer may have waited for something else than a
    * call.
    */
-  stopped(): ReeveError | null {
+  findStop(): ReeveError | null {
     const stopped = getStopError(this.#step.io.signal);
     if (stopped) this.stop ??= stopped.code === "preempted" ? { kind: "interrupted" } : toCancelled(stopped);
     return stopped;

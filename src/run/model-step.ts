@@ -129,7 +129,7 @@ async function callModel(
   const result = await answering.then(
     (answer) => ({ kind: "answered", ...answer }) as const,
     (error: unknown) => {
-      const stopped = calls.stopped();
+      const stopped = calls.findStop();
       const isTheirs = !stopped && !calls.stop && !ReeveError.is(error);
       const source = failedLayer(error) ?? `model ${call.model.id}`;
       const diagnostic = isTheirs ? services.engine.report(source, error) : undefined;

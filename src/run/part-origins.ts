@@ -27,8 +27,8 @@ export class PartOrigins {
   }
 
   /** Returns the origin of a message, as far as it is known. */
-  of(message: ChatMessage): Origin {
-    if (message.role === "user") return this.#ofInput(getFirstText(message));
+  getOrigin(message: ChatMessage): Origin {
+    if (message.role === "user") return this.#getInputOrigin(getFirstText(message));
     const labels = message.content.reduce(
       (joined, block) =>
         block.type === "tool-result" ? Labels.join(joined, this.#tools.get(block.name)) : joined,
@@ -38,7 +38,7 @@ export class PartOrigins {
   }
 
   /** Returns the origin of an input. A guardrail may have added a note after the text. */
-  #ofInput(text: string): Origin {
+  #getInputOrigin(text: string): Origin {
     const isOf = (input: string): boolean => text === input || text.startsWith(`${input}\n\nNote: `);
     return this.#inputs.findLast((input) => input.text !== "" && isOf(input.text))?.origin ?? {};
   }

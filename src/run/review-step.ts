@@ -28,7 +28,7 @@ export async function takeReview(services: RunServices, every: number): Promise<
     return true;
   };
   const isDue = (await userStep(services, { name: "review", run })) === true;
-  if (isDue) state.session.reviewed(EntryId.reviewOf(at));
+  if (isDue) state.session.noteReviewed(EntryId.reviewOf(at));
   return isDue;
 }
 

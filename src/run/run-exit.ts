@@ -180,7 +180,7 @@ function endTooLarge(driver: Driver, refused: unknown): Promise<ReplyOf<"end">> 
  */
 function unreadOf({ waits, undelivered }: Driver, inbox: InboxReader): readonly InboxItem[] {
   const prefix = "signal/";
-  const signals = waits.kept(prefix).map(({ key, value }): InboxItem => {
+  const signals = waits.listKept(prefix).map(({ key, value }): InboxItem => {
     return { kind: "signal", name: key.slice(prefix.length), data: value };
   });
   return [...inbox.unread, ...signals, ...undelivered];
@@ -189,7 +189,7 @@ function unreadOf({ waits, undelivered }: Driver, inbox: InboxReader): readonly 
 /** Returns the replies to tasks that the run has not asked for yet: it may ask in its next execution. */
 function repliesTo(tasks: readonly Task[], { waits }: Driver): readonly InboxItem[] {
   return tasks.flatMap(({ message }) =>
-    waits.kept(`reply/${message}`).map(({ value }): InboxItem => {
+    waits.listKept(`reply/${message}`).map(({ value }): InboxItem => {
       const { text, data } = Json.as<SentContent>(value);
       return { kind: "reply", ask: message, text, data };
     }),

@@ -240,7 +240,7 @@ export class RunSession {
   }
 
   /** Continues below the mark of a review, after the step that has made it. */
-  reviewed(mark: EntryId): void {
+  noteReviewed(mark: EntryId): void {
     this.#leaf = mark;
     this.#start = null;
     this.#history = null;
@@ -278,7 +278,7 @@ export class RunSession {
   }
 
   /** Continues below a compaction, after the step that has made it. */
-  compacted(entry: EntryId): void {
+  noteCompacted(entry: EntryId): void {
     if (this.#count > this.#saved) this.#cut = { entry, count: this.#count };
     else this.#leaf = entry;
     this.#hasMadeRoom = true;
@@ -334,7 +334,7 @@ export class RunSession {
   }
 
   /** Begins the next turn, after the step that has saved this one. */
-  saved(leaf: EntryId | null): void {
+  noteSaved(leaf: EntryId | null): void {
     this.#saved = this.#count;
     this.#leaf = leaf;
     this.#hasActed = false;

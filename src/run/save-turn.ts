@@ -25,7 +25,7 @@ export async function saveTurn(services: RunServices): Promise<EntryId | null> {
   const record = Json.as<SavedRecord>(saved);
   const lacksVectors = record !== null && typeof record === "object";
   const leaf = lacksVectors ? record.leaf : record;
-  session.saved(leaf);
+  session.noteSaved(leaf);
   const { outbox, time } = engine.driver;
   if (leaf !== null) outbox.event("turn.saved", time, null, { leaf });
   if (leaf !== null && lacksVectors) await embedTurn(services, { first, leaf });

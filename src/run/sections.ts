@@ -111,7 +111,7 @@ async function readSection(
     kept?.set(version, content);
     return content;
   } catch (error) {
-    if (!calls.stopped()) engine.report(`section ${name}`, error);
+    if (!calls.findStop()) engine.report(`section ${name}`, error);
     return null;
   }
 }

@@ -56,7 +56,7 @@ interface StepRecorderOptions {
   readonly retention: HistoryRetention;
   readonly clock: Clock;
   readonly session: Pick<RunSession, "entryOf">;
-  readonly origins: Pick<PartOrigins, "of">;
+  readonly origins: Pick<PartOrigins, "getOrigin">;
 }
 
 /** A model call that was made. */
@@ -242,7 +242,7 @@ export class StepRecorder {
   #recordMessage(message: ChatMessage, notStored?: ManifestPart["notStored"]): RecordedPart {
     const entry = notStored ? undefined : this.#options.session.entryOf(message);
     const tokens = estimateTokens([message]);
-    const origin = this.#options.origins.of(message);
+    const origin = this.#options.origins.getOrigin(message);
     return this.#record(message.role, Json.of(message), { tokens, entry, notStored, ...origin });
   }
 

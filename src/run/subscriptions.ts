@@ -44,7 +44,7 @@ export class Subscriptions {
     const { waits } = this.#deps.driver;
     return this.open.flatMap(({ subscription }) =>
       waits
-        .kept(toWaitKey(subscription))
+        .listKept(toWaitKey(subscription))
         .map(({ value }): InboxItem => ({ kind: "topic", subscription, envelope: Json.as<Envelope>(value) })),
     );
   }

@@ -40,12 +40,12 @@ export class RunRandom {
 
   /** Returns a number from 0 to below 1. */
   number(): number {
-    return this.#next().readUIntBE(0, 6) / 2 ** 48;
+    return this.#drawBytes().readUIntBE(0, 6) / 2 ** 48;
   }
 
   /** Returns a version 4 UUID. */
   uuid(): string {
-    const hex = this.#next().toString("hex", 0, 16).split("");
+    const hex = this.#drawBytes().toString("hex", 0, 16).split("");
     hex[12] = "4";
     hex[16] = "89ab".charAt(Number.parseInt(hex[16] ?? "0", 16) % 4);
     const text = hex.join("");
@@ -53,7 +53,7 @@ export class RunRandom {
     return [...parts, text.slice(20)].join("-");
   }
 
-  #next(): Buffer {
+  #drawBytes(): Buffer {
     this.#made += 1;
     this.#key ??= toSecretKey(this.#secret);
     return bytes(this.#key, `${this.#place}/${this.#made}`);

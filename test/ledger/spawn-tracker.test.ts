@@ -29,7 +29,7 @@ test("the slot moves when the victim has yielded; until then both are paused", (
   house.acquire(a, "low");
   expect(house.acquire(b, "high")).toBe("pending");
   expect([house.isPaused(a), house.isPaused(b), house.total]).toEqual([true, true, 2]);
-  house.yielded(a);
+  house.confirmYield(a);
   expect([house.isPaused(a), house.isPaused(b), house.total]).toEqual([true, false, 2]);
   house.release(b);
   expect(house.isPaused(a)).toBe(false);
@@ -47,7 +47,7 @@ test("a release frees the slot, and the release of a paused run frees none", () 
   const house = tracker(2);
   house.acquire(a, "low");
   house.acquire(b, "high");
-  house.yielded(a);
+  house.confirmYield(a);
   house.release(a);
   expect(house.total).toBe(2);
   house.release(b);
@@ -60,7 +60,7 @@ test("a run lowered below normal in a full tree is paused, and continues when ra
   house.acquire(a);
   house.reprioritize(a, "low");
   expect(house.isPaused(a)).toBe(true);
-  house.yielded(a);
+  house.confirmYield(a);
   house.reprioritize(a, "normal");
   expect(house.isPaused(a)).toBe(false);
   house.reprioritize(c, "low");

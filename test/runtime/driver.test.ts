@@ -219,7 +219,7 @@ test("a run that was never spawned is pending, and a child without a task has no
 
 test("after a hundred refused calls the code of a cancelled run is abandoned", () => {
   const refusals = new Refusals();
-  const told = Array.from({ length: 102 }, () => refusals.next());
+  const told = Array.from({ length: 102 }, () => refusals.countCall());
   expect(told.filter(Boolean)).toHaveLength(100);
 });
 

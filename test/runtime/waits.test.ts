@@ -20,13 +20,13 @@ test("waiting values are listed in the order of their arrival, key by key", asyn
   waits.arrive("signal/a", 2);
   waits.arrive("reply/x", 3);
   waits.arrive("signal/b", 4);
-  expect(waits.kept("signal/")).toEqual([
+  expect(waits.listKept("signal/")).toEqual([
     { key: "signal/b", value: 1 },
     { key: "signal/b", value: 4 },
     { key: "signal/a", value: 2 },
   ]);
   expect(await waits.first(["signal/b"])).toEqual({ key: "signal/b", value: 1 });
-  expect(waits.kept("signal/b")).toEqual([{ key: "signal/b", value: 4 }]);
+  expect(waits.listKept("signal/b")).toEqual([{ key: "signal/b", value: 4 }]);
 });
 
 test("a run counts as waiting for other runs only if it waits for nothing else", () => {

@@ -119,7 +119,7 @@ export class LocalObjects {
     const query = definition?.queries[method];
     const run = query ?? definition?.methods[method];
     if (!run) throw new NotFoundError({ what: "method", id: `${to.type}.${method}` });
-    const stored = this.#of(to);
+    const stored = this.#getOrCreate(to);
     const work = new LocalWork(stored, this, this.#world);
     try {
       const reply = run(work, argument);
@@ -136,7 +136,7 @@ export class LocalObjects {
 
   /** Resolves at the next change, of that name if given. */
   waitForChange(to: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
-    const stored = this.#of(to);
+    const stored = this.#getOrCreate(to);
     const { watchers } = stored;
     return new Promise((resolve, reject) => {
       const stop = (): void => {
@@ -173,7 +173,7 @@ export class LocalObjects {
     return this.#objects.values().reduce((sum, { size }) => sum + size, 0);
   }
 
-  #of(address: ObjectAddress): StoredObject {
+  #getOrCreate(address: ObjectAddress): StoredObject {
     let kind = this.#objects.get(address.type);
     if (!kind) this.#objects.set(address.type, (kind = new Map()));
     let stored = kind.get(address.key);

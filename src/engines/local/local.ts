@@ -47,7 +47,7 @@ export function local(settings: LocalOptions = {}): Engine {
       wake: (execution, name, value) => runs.get(execution)?.wake(name, value),
       cancel: (execution) => runs.get(execution)?.cancel(),
       kill: (execution) => dropRun(runs, execution),
-      later: (delayMs, act, bestEffort) => timers.after(delayMs, act, bestEffort),
+      later: (delayMs, act, bestEffort) => timers.callAfter(delayMs, act, bestEffort),
       now: () => clock.now(),
       schedule,
     },

@@ -9,7 +9,7 @@ export class Timers {
     this.#clock = clock;
   }
 
-  after(delayMs: number, act: () => void, bestEffort: boolean): void {
+  callAfter(delayMs: number, act: () => void, bestEffort: boolean): void {
     const due = (): void => {
       this.#armed.delete(disarm);
       act();

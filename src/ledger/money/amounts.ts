@@ -17,7 +17,7 @@ export const Amounts = {
     tokens: a.tokens - b.tokens,
     costMicros: a.costMicros - b.costMicros,
   }),
-  least: (a: Amounts, b: Amounts): Amounts => ({
+  min: (a: Amounts, b: Amounts): Amounts => ({
     tokens: Math.min(a.tokens, b.tokens),
     costMicros: Math.min(a.costMicros, b.costMicros),
   }),

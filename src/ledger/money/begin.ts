@@ -37,11 +37,11 @@ const mostLost = 3;
 export function begin(state: LedgerState, command: Begin): DecisionResult<Gate> {
   const draft = new Draft(state);
   const gate = refuseBegin(draft, command) ?? enter(draft, command);
-  if (gate.kind !== "needs-lease") return draft.decided(gate);
+  if (gate.kind !== "needs-lease") return draft.toResult(gate);
   // The tree asks again once the tenant has lent. Until then, only the fence of the execution is kept.
   const fenced = new Draft(state);
   refuseBegin(fenced, command);
-  return fenced.decided(gate);
+  return fenced.toResult(gate);
 }
 
 /** Returns the refusal of an execution that may begin nothing, independent of the budget. Null: it may. */

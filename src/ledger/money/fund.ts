@@ -17,7 +17,7 @@ export function topUp(
   }
   const draft = new Draft(state);
   const owner = run ?? draft.tree.root;
-  if (!draft.slots.get(owner)) return draft.decided(false);
+  if (!draft.slots.get(owner)) return draft.toResult(false);
   const raised = (account: Account): Pick<Account, "maxTokens" | "maxCostMicros" | "exceeded"> => {
     const maxTokens = raiseLimit(account.maxTokens, tokens);
     const maxCostMicros = raiseLimit(account.maxCostMicros, cost);
@@ -31,7 +31,7 @@ export function topUp(
   if (run === null) {
     draft.tree = { ...draft.tree, account: { ...draft.tree.account, ...raised(draft.tree.account) } };
   }
-  return draft.decided(true);
+  return draft.toResult(true);
 }
 
 function raiseLimit(limit: number | null, by: number): number | null {

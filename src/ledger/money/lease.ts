@@ -19,7 +19,7 @@ export const noLease: TreeLease = Object.freeze({
 export function grantQuota(state: LedgerState, grant: LeaseGrant): DecisionResult<null> {
   const draft = new Draft(state);
   const { lease } = draft.tree;
-  if (!lease) return draft.decided(null);
+  if (!lease) return draft.toResult(null);
   const { leasedAt, until, limits } = grant;
   const next = grant.adds
     ? {
@@ -29,29 +29,29 @@ export function grantQuota(state: LedgerState, grant: LeaseGrant): DecisionResul
       }
     : { tokens: grant.tokens, costMicros: grant.costMicros, used: Amounts.none };
   draft.tree = { ...draft.tree, lease: { ...next, limits, leasedAt, until } };
-  return draft.decided(null);
+  return draft.toResult(null);
 }
 
 /** Closes the lease of the tree. The decision holds the used part. Null: there is no lease, or it is not counted. */
 export function returnQuota(state: LedgerState): DecisionResult<ClosedLease | null> {
   const draft = new Draft(state);
   const { lease } = draft.tree;
-  if (!lease || lease.leasedAt === 0) return draft.decided(null);
+  if (!lease || lease.leasedAt === 0) return draft.toResult(null);
   const { leasedAt, used } = lease;
   draft.tree = { ...draft.tree, lease: noLease };
-  return draft.decided({ leasedAt, used });
+  return draft.toResult({ leasedAt, used });
 }
 
 /** Returns the unused part of the lease. The tree keeps the rest for calls in flight. */
 export function shrink(state: LedgerState): DecisionResult<ClosedLease | null> {
   const draft = new Draft(state);
   const { lease } = draft.tree;
-  if (!lease || lease.leasedAt === 0) return draft.decided(null);
+  if (!lease || lease.leasedAt === 0) return draft.toResult(null);
   const { leasedAt, used } = lease;
   const tokens = lease.tokens === null ? null : Math.min(lease.tokens, used.tokens);
   const costMicros = lease.costMicros === null ? null : Math.min(lease.costMicros, used.costMicros);
   draft.tree = { ...draft.tree, lease: { ...lease, tokens, costMicros } };
-  return draft.decided({ leasedAt, used });
+  return draft.toResult({ leasedAt, used });
 }
 
 /** Returns the budget of tenant or user that limits a tree, with the tree's use of it. Null: none. */

@@ -164,7 +164,7 @@ function leaseCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
   if (lease === null) return none;
   const { used } = lease;
   // Calls that were reserved under another lease hold nothing of this one.
-  const reserved = Amounts.least(account.reserved, used);
+  const reserved = Amounts.min(account.reserved, used);
   const settled = Amounts.subtract(used, reserved);
   const lent = {
     ...account,
@@ -176,7 +176,7 @@ function leaseCaps(draft: Draft, command: ReserveCommand): readonly Cap[] {
   };
   const caps: Cap[] = [];
   const limits = { maxTokens: lease.tokens, maxCostMicros: lease.costMicros };
-  const fixed = Amounts.least(reservedInStep(draft, command), reserved);
+  const fixed = Amounts.min(reservedInStep(draft, command), reserved);
   addCaps(caps, { name: "tenant", owner: null, account: lent, fixed }, limits, () => 0);
   return caps.map((cap) => lentCap(cap, lease));
 }

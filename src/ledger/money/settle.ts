@@ -22,20 +22,20 @@ export function settle(state: LedgerState, command: Settle): DecisionResult<Book
   if (open) {
     const booked = closeAttempt(draft, command, open);
     if (!command.again) closeStep(draft, run, open.step);
-    return draft.decided(booked);
+    return draft.toResult(booked);
   }
-  if (doubt?.run !== run) return draft.decided(null);
+  if (doubt?.run !== run) return draft.toResult(null);
   const booked = isCredible(usage, doubt) ? clearDoubt(draft, { attempt, usage }, doubt) : null;
   if (draft.slots.get(run) && !command.again) closeStep(draft, run, doubt.step);
-  return draft.decided(booked);
+  return draft.toResult(booked);
 }
 
 /** Books the real cost of a lost attempt. Null if it is not in doubt, or if the figures cannot be booked. */
 export function reconcile(state: LedgerState, command: Reconcile): DecisionResult<ReconciledAmounts | null> {
   const draft = new Draft(state);
   const doubt = draft.doubts.get(command.attempt);
-  if (!doubt || !Usage.isSane(command.usage)) return draft.decided(null);
-  return draft.decided({ ...clearDoubt(draft, command, doubt), run: doubt.run });
+  if (!doubt || !Usage.isSane(command.usage)) return draft.toResult(null);
+  return draft.toResult({ ...clearDoubt(draft, command, doubt), run: doubt.run });
 }
 
 /** Whether reported usage is plausible. More than ten times the ceiling is an error of the report. */

@@ -47,7 +47,7 @@ export function decideWaiting(
     }
     woken.push({ run, step: call.step });
   }
-  return draft.decided(woken);
+  return draft.toResult(woken);
 }
 
 /** Yields the waiting calls, best first. Loads their runs in groups. */
@@ -94,5 +94,5 @@ export function expire(state: LedgerState, { at }: Expire): DecisionResult<null>
     }
   }
   draft.tree = { ...draft.tree, calls: { ...draft.tree.calls, due: due === Infinity ? null : due } };
-  return draft.decided(null);
+  return draft.toResult(null);
 }

@@ -16,15 +16,15 @@ export function admit(state: LedgerState, command: Admit): DecisionResult<Admiss
   const parent = draft.slots.get(command.parent);
   if (!draft.slots.get(run)) {
     if (!parent || parent.cancelled !== null || isLate(parent, at))
-      return draft.decided(createDenial(draft, "ended"));
+      return draft.toResult(createDenial(draft, "ended"));
     const exceeded = exceededLimit(draft, command.parent);
-    if (exceeded) return draft.decided({ kind: "denied", reason: "exceeded", ...exceeded });
+    if (exceeded) return draft.toResult({ kind: "denied", reason: "exceeded", ...exceeded });
     const { spawn, nextOrder } = draft.tree;
     const { maxTotal = Infinity } = spawn;
     // The root has order 0.
     const spawned = nextOrder - 1;
     if (spawned >= maxTotal)
-      return draft.decided({
+      return draft.toResult({
         kind: "denied",
         reason: "spawned",
         dimension: "agents",
@@ -32,13 +32,13 @@ export function admit(state: LedgerState, command: Admit): DecisionResult<Admiss
         used: spawned,
       });
     const refusal = findDenial(draft, command, parent);
-    if (refusal !== null) return draft.decided(createDenial(draft, refusal));
+    if (refusal !== null) return draft.toResult(createDenial(draft, refusal));
     enter(draft, command, parent);
     allot(draft, at);
     seekSlot(draft, run, at);
   }
   const { phase, victim } = draft.slots.need(run);
-  return draft.answered(run, phase === "pending" ? { kind: "queued", victim } : { kind: "granted" });
+  return draft.toResultFor(run, phase === "pending" ? { kind: "queued", victim } : { kind: "granted" });
 }
 
 /** Returns the reason why the run may not even be queued. Null: it may. */

@@ -12,12 +12,12 @@ export function adopt(state: LedgerState, { run, parent }: Adopt): DecisionResul
   const draft = new Draft(state);
   const above = path(draft.slots, run).slice(0, -1);
   const place = parent === null ? -1 : above.indexOf(parent);
-  if (above.length === 0 || (parent !== null && place === -1)) return draft.decided(false);
+  if (above.length === 0 || (parent !== null && place === -1)) return draft.toResult(false);
   const { reserved, inFlight } = draft.accounts.need(run);
   const leave = Account.unreserve(reserved, inFlight);
   for (const former of above.slice(place + 1)) {
     draft.accounts.patch(former, leave(draft.accounts.need(former)));
   }
   draft.slots.patch(run, { parent });
-  return draft.decided(true);
+  return draft.toResult(true);
 }

@@ -17,5 +17,5 @@ export function cancelSlots(
   const marked = subtree(draft, run, ...also).filter((member) => draft.slots.need(member).cancelled === null);
   for (const member of marked) draft.slots.patch(member, { cancelled: reason });
   for (const member of marked) withdraw(draft, member);
-  return draft.decided(marked);
+  return draft.toResult(marked);
 }

@@ -10,7 +10,7 @@ import type { LedgerState } from "../state.ts";
 /** Holds a run and its descendants until `resumeSlots`. Returns the runs that were not held before. */
 export function pauseSlots(state: LedgerState, { run, at }: RunAt): DecisionResult<readonly RunId[]> {
   const draft = new Draft(state);
-  return draft.decided(holdSubtree(draft, run, at));
+  return draft.toResult(holdSubtree(draft, run, at));
 }
 
 /** Lifts the hold of a run and its descendants. They are queued for a slot from now on. */
@@ -24,7 +24,7 @@ export function resumeSlots(state: LedgerState, { run, at }: RunAt): DecisionRes
   }
   allot(draft, at);
   fillFreedSlots(draft, at);
-  return draft.decided(lifted);
+  return draft.toResult(lifted);
 }
 
 /** Holds a run and its descendants. Running ones are requested to yield; waiting ones lose their slot immediately. */

@@ -18,7 +18,7 @@ const nothing: ReleaseResult = { usage: Usage.none, settled: Amounts.none, inDou
 export function releaseSlot(state: LedgerState, { run, at }: RunAt): DecisionResult<ReleaseResult> {
   const draft = new Draft(state);
   const slot = draft.slots.get(run);
-  if (!slot) return draft.decided(nothing);
+  if (!slot) return draft.toResult(nothing);
   for (const { id } of draft.accounts.need(run).attempts) lose(draft, run, id);
   for (const { step } of draft.accounts.need(run).waiting) leaveCallLine(draft, run, step);
   const { usage, settled, inDoubt } = draft.accounts.need(run);
@@ -31,5 +31,5 @@ export function releaseSlot(state: LedgerState, { run, at }: RunAt): DecisionRes
   draft.accounts.delete(run);
   if (holdsSlot(slot) && handOver(draft, slot.taker, at)) freeSlot(draft, run, at);
   fillFreedSlots(draft, at);
-  return draft.decided({ usage, settled, inDoubt });
+  return draft.toResult({ usage, settled, inDoubt });
 }

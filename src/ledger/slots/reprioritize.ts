@@ -15,12 +15,12 @@ export function reprioritize(
 ): DecisionResult<SlotState> {
   const draft = new Draft(state);
   const before = draft.slots.get(run);
-  if (!before || before.cancelled !== null) return draft.decided(getSlotState(draft, run));
+  if (!before || before.cancelled !== null) return draft.toResult(getSlotState(draft, run));
   draft.slots.patch(run, { priority });
   if (isBelow(priority, before.priority)) lowerPriority(draft, run, at);
   if (isBelow(before.priority, priority)) raisePriority(draft, run, at);
   moveInCallLine(draft, run);
-  return draft.decided(getSlotState(draft, run));
+  return draft.toResult(getSlotState(draft, run));
 }
 
 function lowerPriority(draft: Draft, run: RunId, at: number): void {

@@ -7,7 +7,7 @@ const root = RunId.root(TreeId.of("root"));
 
 /**
  * The headcount alone, for code without a runtime. The root holds the first slot. Preemption is cooperative: the victim
- * sees `isPaused` true, stops, and calls `yielded`. Only then does the taker get the slot.
+ * sees `isPaused` true, stops, and calls `confirmYield`. Only then does the taker get the slot.
  */
 export class SpawnTracker {
   #state: LedgerState;
@@ -48,7 +48,7 @@ export class SpawnTracker {
   }
 
   /** Reports that the run has stopped as requested. Its slot moves to the taker. */
-  yielded(run: RunId): void {
+  confirmYield(run: RunId): void {
     this.#do((state, at) => Ledger.yield(state, { run, at }));
   }
 

@@ -16,7 +16,7 @@ export function waitInSlot(state: LedgerState, { run, on, at }: Wait): DecisionR
     if (slot.phase === "yielding" && park(draft, run, at)) freeSlot(draft, run, at);
     fillFreedSlots(draft, at);
   }
-  return draft.decided(getSlotState(draft, run));
+  return draft.toResult(getSlotState(draft, run));
 }
 
 /** Resumes a run that waited. If its slot was taken, it continues only once it has one again. */
@@ -29,7 +29,7 @@ export function wake(state: LedgerState, { run, at }: RunAt): DecisionResult<Slo
     allot(draft, at);
     fillFreedSlots(draft, at);
   }
-  return draft.answered(run, getSlotState(draft, run));
+  return draft.toResultFor(run, getSlotState(draft, run));
 }
 
 /** Parks a run that must yield and has stopped. If the request was withdrawn, it keeps its slot. */
@@ -39,7 +39,7 @@ export function yieldSlot(state: LedgerState, { run, at }: RunAt): DecisionResul
     if (park(draft, run, at)) freeSlot(draft, run, at);
     fillFreedSlots(draft, at);
   }
-  return draft.decided(getSlotState(draft, run));
+  return draft.toResult(getSlotState(draft, run));
 }
 
 /** Returns the slot state of a run. */

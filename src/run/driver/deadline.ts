@@ -29,7 +29,7 @@ export class Deadline {
   }
 
   /** Handles the tree's time. If the deadline has not passed, the tree is asked again after the remaining time. */
-  answered(workerTime: number, treeTime: number): void {
+  noticeTreeTime(workerTime: number, treeTime: number): void {
     this.#mustAsk = false;
     if (this.#at !== null) this.#askAt = workerTime + this.#at - treeTime + 1;
   }

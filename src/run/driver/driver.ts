@@ -136,7 +136,7 @@ export class Driver {
   }
 
   /** Handles the tree's refusal to let anything more begin. @throws CancellationError */
-  stopped(reason: string): never {
+  acceptStop(reason: string): never {
     this.#token.cancel(reason);
     throw this.#cancellation();
   }
@@ -152,7 +152,7 @@ export class Driver {
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): Promise<ReplyOf<Method>> {
     checkData(method, argument);
-    const call = this.tree.reporting(method, argument);
+    const call = this.tree.prepareReporting(method, argument);
     await this.#start(() => call.issue(this.#time));
     return call.finish();
   }
@@ -230,7 +230,7 @@ export class Driver {
     if (this.#intake.hasMore || this.#deadline.mustAsk) {
       const taken = await this.#callNow("take", {});
       this.#ingest(taken);
-      this.#deadline.answered(this.#time, taken.at);
+      this.#deadline.noticeTreeTime(this.#time, taken.at);
       return null;
     }
     if (this.#effects.hasLine && this.#rest.isResting) {
@@ -243,7 +243,7 @@ export class Driver {
         this.#effects.dismiss(new CancellationError({ reason: "ended" }));
         return null;
       }
-      if (await this.#isStuck(isAlive)) return this.#unjournaled();
+      if (await this.#isStuck(isAlive)) return this.#createUnjournaledError();
       const isIdle = this.#deliveries.length === 0 && !this.#intake.hasMore && !this.#effects.hasOpen;
       if (!isAlive() || !isIdle) return null;
     }
@@ -286,7 +286,7 @@ export class Driver {
     return this.#intake.slotState === "running" && !this.#rest.isResting;
   }
 
-  #unjournaled(): Error {
+  #createUnjournaledError(): Error {
     return new UnjournaledAwaitError({ run: this.#primitives.launch.runId, lastStep: this.steps.last });
   }
 
@@ -334,12 +334,12 @@ export class Driver {
     if (this.waits.expireOne(now)) this.#deliveries.push(() => this.#expire(now));
   }
 
-  #ingest(news: InboxBatch, done: (() => void) | null = null): void {
+  #ingest(news: InboxBatch, onDelivered: (() => void) | null = null): void {
     this.#learnTime(news.at);
     const { cursor } = this.#intake;
-    for (const taken of this.#intake.accept({ news, done })) {
+    for (const taken of this.#intake.accept({ news, onDelivered })) {
       this.#deliveries.push(...taken.news.items);
-      if (taken.done) this.#deliveries.push(taken.done);
+      if (taken.onDelivered) this.#deliveries.push(taken.onDelivered);
     }
     if (this.#intake.cursor !== cursor) this.#raced.wake = null;
   }
@@ -369,7 +369,7 @@ export class Driver {
 
   /** Counts a refused call. Returns false after too many: the run is then concluded without its code. */
   #countRefusal(): boolean {
-    const mayThrow = this.#refusals.next();
+    const mayThrow = this.#refusals.countCall();
     if (!mayThrow) this.#fatal ??= this.#cancellation();
     return mayThrow;
   }
@@ -394,7 +394,7 @@ export class Driver {
     method: Method,
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): Promise<ReplyOf<Method>> {
-    const call = this.tree.reporting(method, argument);
+    const call = this.tree.prepareReporting(method, argument);
     await this.#primitives.race(new Set([call.issue(this.#time)]));
     return call.finish();
   }

@@ -3,7 +3,7 @@ import type { InboxBatch } from "#tree";
 /** The items of one take, and the callback for their delivery. */
 export interface IntakeItem {
   readonly news: InboxBatch;
-  readonly done: (() => void) | null;
+  readonly onDelivered: (() => void) | null;
 }
 
 /**
@@ -36,14 +36,14 @@ export class Intake {
     if (this.#early.length === 0 && this.#isNext(taken)) return [this.#advance(taken)];
     this.#early = [...this.#early, taken];
     const ready: IntakeItem[] = [];
-    for (let next = this.#next(); next; next = this.#next()) {
+    for (let next = this.#findNext(); next; next = this.#findNext()) {
       this.#early = this.#early.filter((other) => other !== next);
       ready.push(this.#advance(next));
     }
     return ready;
   }
 
-  #next(): IntakeItem | undefined {
+  #findNext(): IntakeItem | undefined {
     return this.#early.find((taken) => this.#isNext(taken));
   }
 
@@ -52,9 +52,11 @@ export class Intake {
   }
 
   /** Returns what is new of it: a wake-up may have brought an item before the call that takes it is answered. */
-  #advance({ news, done }: IntakeItem): IntakeItem {
+  #advance({ news, onDelivered }: IntakeItem): IntakeItem {
     const known = Math.max(0, this.cursor - (news.cursor - news.items.length));
     if (news.cursor >= this.cursor) this.#latest = news;
-    return known === 0 ? { news, done } : { news: { ...news, items: news.items.slice(known) }, done };
+    return known === 0
+      ? { news, onDelivered }
+      : { news: { ...news, items: news.items.slice(known) }, onDelivered };
   }
 }

@@ -9,7 +9,7 @@ export class Refusals {
   #count = 0;
 
   /** Counts one call. Returns false if it is one too many: the code gets no more errors. */
-  next(): boolean {
+  countCall(): boolean {
     this.#count += 1;
     return this.#count <= maxRefusals;
   }

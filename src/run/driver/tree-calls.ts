@@ -39,7 +39,7 @@ export class TreeCalls {
   }
 
   /** Prepares a call that carries all unsent reports when it is issued. */
-  reporting<Method extends RunMethod>(
+  prepareReporting<Method extends RunMethod>(
     method: Method,
     argument: Omit<ArgumentOf<Method>, keyof FromRun>,
   ): ReportingCall<Method> {

@@ -93,7 +93,7 @@ export class Waits {
   }
 
   /** Returns the values that arrived under keys with this prefix and were not taken, oldest first for each key. */
-  kept(prefix: string): readonly Arrival[] {
+  listKept(prefix: string): readonly Arrival[] {
     const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
     return keys.flatMap((key) => (this.#kept.get(key) ?? []).map((value) => ({ key, value })));
   }

@@ -82,7 +82,7 @@ function resolve(work: TreeWork, to: RunId | AgentId): Target {
   return findOldest(work, ended.agentId);
 }
 
-const findOldest = (work: TreeWork, agentId: AgentId): Target => ({ agentId, run: work.oldest(agentId) });
+const findOldest = (work: TreeWork, agentId: AgentId): Target => ({ agentId, run: work.findOldest(agentId) });
 
 function deliver(
   work: TreeWork,

@@ -18,7 +18,7 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
     return null;
   }
   // Other subscribers already have an item for the topic in their inbox. It covers this message, too.
-  const idle = topic.idle(run);
+  const idle = topic.listIdle(run);
   work.load(idle);
   for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);
   const from = { kind: "run", runId: run, agentId } as const;

@@ -10,7 +10,7 @@ export interface BatchContent {
   /** Returns the slot of a run. Undefined: not loaded. */
   slot(run: RunId): Slot | null | undefined;
   /** Returns the record of a run that this call has ended. Null if it has not. */
-  ended(run: RunId): EndedRecord | null;
+  getEnded(run: RunId): EndedRecord | null;
 }
 
 /** Maximum number of events in a batch. If there are more, the projector reads them itself. */
@@ -54,7 +54,7 @@ function recordsOf(run: RunId, atHand: BatchContent): RunRecords | null {
     return slot ? { live: record.now, slot } : null;
   }
   // A run that this call has ended has left an ended record.
-  const ended = record?.stored ? atHand.ended(run) : null;
+  const ended = record?.stored ? atHand.getEnded(run) : null;
   return ended && { ended };
 }
 

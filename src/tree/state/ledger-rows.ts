@@ -30,7 +30,7 @@ type Rows = Pick<LedgerState, "slots" | "waits" | "pages">;
 export interface AccountRows {
   get(run: RunId): RunAccount | undefined;
   /** Returns the keys of rows that are not read yet. */
-  missing(runs: readonly RunId[]): readonly string[];
+  listMissingKeys(runs: readonly RunId[]): readonly string[];
 }
 
 /** The rows of the ledger that one call reads and changes. */
@@ -58,10 +58,10 @@ export class LedgerRows {
       holders: () => this.#holders(),
       prefetch: ({ slots = [], waits = [], pages = [], accounts: others = [] }) =>
         object.prefetch([
-          ...accounts.missing(others),
-          ...this.slots.missing(slots),
-          ...this.#waits.missing(waits),
-          ...this.#pages.missing([...new Set(pages)]),
+          ...accounts.listMissingKeys(others),
+          ...this.slots.listMissingKeys(slots),
+          ...this.#waits.listMissingKeys(waits),
+          ...this.#pages.listMissingKeys([...new Set(pages)]),
         ]),
     };
   }
@@ -90,7 +90,7 @@ export class LedgerRows {
   }
 
   /** Returns these runs and all their live descendants. */
-  below(runs: readonly RunId[]): readonly RunId[] {
+  listSubtree(runs: readonly RunId[]): readonly RunId[] {
     const found = new Set(runs);
     const present = this.slots.present;
     const known = Map.groupBy(keysOf(present), (run) => present[run]?.parent ?? null);
@@ -103,7 +103,7 @@ export class LedgerRows {
   }
 
   /** Returns the oldest run of an agent that is not cancelled. Null if there is none. */
-  oldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
+  findOldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
     const isOpen = (run: RunId): boolean => this.slots.get(run)?.cancelled === null;
     for (const run of this.#stored.ofAgent(agentId)) if (isOpen(run)) return run;
     return this.#listSpawned().find((run) => agentOf(run) === agentId && isOpen(run)) ?? null;

@@ -61,7 +61,7 @@ export class StoredRows<Id extends string, Row extends object> {
   }
 
   /** Returns the keys of rows that are not read yet. */
-  missing(ids: readonly Id[]): readonly string[] {
+  listMissingKeys(ids: readonly Id[]): readonly string[] {
     return ids.filter((id) => !this.#rows.has(id)).map(this.#keyOf);
   }
 

@@ -101,7 +101,7 @@ export class Topic {
    * Returns the subscribers without unread messages, which have no item for the topic in their inbox. `member` is any
    * run of the tree.
    */
-  idle(member: RunId): readonly RunId[] {
+  listIdle(member: RunId): readonly RunId[] {
     const { pages } = this.#record;
     this.#object.prefetch(
       pages.filter((page) => !this.#pages.has(page)).map((page) => subscriptionPageKey(page, this.#id)),

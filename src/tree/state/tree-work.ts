@@ -84,7 +84,7 @@ export class TreeWork {
     this.#storedTree = stored;
     this.#rows = new LedgerRows(object, tree.treeId, {
       get: (run) => this.run(run)?.account,
-      missing: (runs) => this.#missing(runs),
+      listMissingKeys: (runs) => this.#listMissingKeys(runs),
     });
   }
 
@@ -163,7 +163,7 @@ export class TreeWork {
 
   /** Loads the slots of these runs together. */
   loadSlots(runs: readonly RunId[]): void {
-    this.object.prefetch(this.#rows.slots.missing(runs));
+    this.object.prefetch(this.#rows.slots.listMissingKeys(runs));
   }
 
   /**
@@ -173,14 +173,14 @@ export class TreeWork {
   loadBelow(runs: readonly RunId[]): readonly RunId[] {
     this.load(runs);
     if (!runs.some((run) => (this.slot(run)?.children ?? 0) > 0)) return runs;
-    const below = this.#rows.below(runs);
+    const below = this.#rows.listSubtree(runs);
     this.load(below);
     return below;
   }
 
   /** Returns the oldest live run of an agent that is not cancelled. Null if there is none. */
-  oldest(agentId: AgentId): RunId | null {
-    return this.#rows.oldest(agentId, (run) => this.#runs.get(run)?.now?.agentId);
+  findOldest(agentId: AgentId): RunId | null {
+    return this.#rows.findOldest(agentId, (run) => this.#runs.get(run)?.now?.agentId);
   }
 
   /** Returns a live run's record. Null if it has ended or never existed. */
@@ -253,11 +253,11 @@ export class TreeWork {
   }
 
   #prefetch(runs: readonly RunId[]): void {
-    this.object.prefetch([...this.#missing(runs), ...this.#rows.slots.missing(runs)]);
+    this.object.prefetch([...this.#listMissingKeys(runs), ...this.#rows.slots.listMissingKeys(runs)]);
   }
 
   /** Returns the keys of the records that are not loaded. */
-  #missing(runs: readonly RunId[]): readonly string[] {
+  #listMissingKeys(runs: readonly RunId[]): readonly string[] {
     return runs.filter((id) => !this.#runs.has(id)).map(runKey);
   }
 
@@ -364,7 +364,7 @@ export class TreeWork {
     const handed = handOut({ ...this.#tree, seq: this.seq }, this.#events, {
       record: (run) => this.#runs.get(run),
       slot: (run) => (slots.isRead(run) ? slots.get(run) : undefined),
-      ended: (run) => readEnded(this.object, run),
+      getEnded: (run) => readEnded(this.object, run),
     });
     if (handed) this.orderProjector(handed.order, handed.when);
     if (handed) this.change({ projection: handed.projection });
