@@ -10,6 +10,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readable } from "../sealing/canaries.ts";
 
 const day = 86_400_000;
+/** Webhooks are not the subject: polls every five seconds would be most of the work of an advanced day. */
+const webhooks = { pollIntervalMs: day };
 const keys = environmentKeys({ REEVE_KEY: Buffer.alloc(32, 7).toString("base64") });
 const canary = "the-canary-sings";
 
@@ -54,7 +56,7 @@ async function runTree(name: string, ending: "completed" | "failed" | "cancelled
       },
     },
   });
-  const runtime = createRuntime({ agents: [lead], engine: local({ clock }), clock, store, keys });
+  const runtime = createRuntime({ agents: [lead], engine: local({ clock }), clock, store, keys, webhooks });
   const run = await runtime.start(lead, canary, { id: name, retention: "run" });
   await last.promise;
   if (ending === "cancelled") void run.cancel();
@@ -124,8 +126,15 @@ test("a runtime may make all runs permanent by default, as `reeve dev` does", as
   const child = agent({ name: "child", model: scriptedModel([say("an answer")]) });
   const model = scriptedModel([call("ask_child", { task: "go" }), say("done")]);
   const lead = agent({ name: "lead", team: [child], model });
-  const options = { agents: [lead], engine: local({ clock }), clock, store, retention: "permanent" } as const;
-  await using runtime = createRuntime(options);
+  const engine = local({ clock });
+  await using runtime = createRuntime({
+    agents: [lead],
+    engine,
+    clock,
+    store,
+    webhooks,
+    retention: "permanent",
+  });
   const run = await runtime.start(lead, "go");
   await run.result();
   await clock.advance(2 * day);
