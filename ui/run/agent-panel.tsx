@@ -177,8 +177,9 @@ function WhySection({
           <InertText text={answer} />
         </b>
       </p>
-      {details.map((detail) => (
-        <p key={detail} className="sub">
+      {details.map((detail, index) => (
+        // oxlint-disable-next-line react/no-array-index-key -- children that wait for the same have equal texts
+        <p key={index} className="sub">
           <InertText text={detail} />
         </p>
       ))}
