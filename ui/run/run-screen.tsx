@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { type AgentView, allAgents, type StepFigures, type TreeView } from "#view";
 import { useApprovals } from "../api/queries.ts";
@@ -14,6 +14,7 @@ import { KeyBar } from "../parts/key-bar.tsx";
 import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useNow } from "../parts/use-now.ts";
+import { useRested } from "../parts/use-rested.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { stepPath } from "../step/step-names.ts";
 import { AgentPanel } from "./agent-panel.tsx";
@@ -54,29 +55,41 @@ interface Selection {
   readonly toggle: (key: string) => void;
 }
 
-/** The selected row and the folds, which are part of the address. */
+/**
+ * The selected row and the folds. The address names the selected agent once the selection rests: browsers ignore changes
+ * of the address that follow each other as fast as a held key repeats.
+ */
 function useSelection(tree: TreeView): Selection {
   const [params, setParams] = useSearchParams();
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => toRows(tree.root, toggled), [tree.root, toggled]);
   const at = params.get("at");
-  const [group, setGroup] = useState<string | null>(null);
-  const isAt = (row: TreeRow): boolean =>
-    group === null ? row.kind === "agent" && numberOf(row.agent) === at : row.key === group;
-  const selected = rows.find(isAt) ?? rows[0];
-  const select = (key: string): void => {
-    const row = rows.find((each) => each.key === key);
-    setGroup(row?.kind === "group" ? key : null);
-    if (row?.kind === "agent" && numberOf(row.agent) !== at)
-      setParams({ at: numberOf(row.agent) }, { replace: true });
-  };
+  const [known, setKnown] = useState(at);
+  const [chosen, setChosen] = useState<string | null>(null);
+  // Another part of the page, or the browser, has changed the address.
+  if (at !== known) {
+    setKnown(at);
+    if (chosen !== null && chosenNumber(chosen) !== at) setChosen(null);
+  }
+  const isSelected = (row: TreeRow): boolean =>
+    chosen === null ? row.kind === "agent" && numberOf(row.agent) === at : row.key === chosen;
+  const selected = rows.find(isSelected) ?? rows[0];
+  const rested = useRested(chosen);
+  useEffect(() => {
+    const number = rested === null ? null : chosenNumber(rested);
+    if (number !== null && number !== at) setParams({ at: number }, { replace: true });
+    // Only a new selection changes the address; a new address changes the selection above.
+  }, [rested]);
   const toggle = (key: string): void => {
     const next = new Set(toggled);
     if (!next.delete(key)) next.add(key);
     setToggled(next);
   };
-  return { rows, selected, select, toggle };
+  return { rows, selected, select: setChosen, toggle };
 }
+
+/** The number of the selected agent, such as `~29`. Null: the row is a group. */
+const chosenNumber = (key: string): string | null => /~\d+$/.exec(key)?.[0] ?? null;
 
 function RunBody({
   state,
@@ -92,7 +105,7 @@ function RunBody({
   const selection = useSelection(tree);
   const pending = (useApprovals("pending").data ?? []).filter(({ treeId }) => treeId === tree.treeId);
   const agent = agentOf(selection.selected) ?? tree.root;
-  useSpeech(agent.runId);
+  useSpeech(useRested(agent.runId));
   const actions = actionsOn(agent, (kind) => setDialog({ kind, agent }));
   return (
     <>
@@ -142,7 +155,7 @@ function TreeTab({
   const end = tree.root.end ? tree.at : now;
   const to = Math.max(1000, end - tree.startedAt);
   const axis = useMemo(() => ({ from: 0, to }), [to]);
-  const { steps } = useSteps({ run: agent.runId, own: true });
+  const steps = useStepsOf(agent);
   const hold = useHold();
   useKeys({ h: hold.toggle, u: hold.showNew });
   useRunKeys(selection, actions, tree, steps?.at(-1) ?? null);
@@ -176,6 +189,13 @@ function TreeTab({
       <RunFoot state={state} hold={hold} now={now} />
     </>
   );
+}
+
+/** The steps of an agent; null: not read yet. */
+function useStepsOf({ runId }: AgentView): readonly StepFigures[] | null {
+  const run = useRested(runId);
+  const { steps } = useSteps({ run, own: true });
+  return run === runId ? steps : null;
 }
 
 function RunFoot({

@@ -7,6 +7,7 @@ import { MoneyCell, type Spend } from "../parts/spend-bar.tsx";
 import { type ShownStatus, StatusMark, toneOf } from "../parts/status-mark.tsx";
 import { GroupLane, Lane, type TimeAxis } from "./lane.tsx";
 import { type AgentRow, type GroupRow, numberOf, type TreeRow, typeOf } from "./tree-rows.ts";
+import { scrollToRow, topOf, useRowWindow } from "./use-row-window.ts";
 
 /** The status of a run on the screen. */
 export const shownStatus = ({ status, activity }: AgentView): ShownStatus =>
@@ -25,49 +26,73 @@ interface GridProps {
 
 const ticks = [0, 0.2, 0.4, 0.6, 0.8] as const;
 
-/** The agents of a tree: who, money, and a lane of time with what each does now. */
+/** The agents of a tree: who, money, and a lane of time with what each does now. Only rows in view exist. */
 export function TreeGrid(props: GridProps): ReactNode {
-  const { rows, selected, axis, tree } = props;
+  const { rows, selected } = props;
   const grid = useRef<HTMLDivElement>(null);
+  const { from, to } = useRowWindow(grid);
+  const at = rows.findIndex(({ key }) => key === selected);
   useEffect(() => {
-    const isInside = grid.current?.contains(document.activeElement) ?? false;
-    if (isInside) grid.current?.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
+    const { current } = grid;
+    if (!current) return;
+    scrollToRow(current, at);
+    if (current.contains(document.activeElement))
+      current.querySelector<HTMLElement>('[aria-selected="true"]')?.focus({ preventScroll: true });
+    // Rows that come and go above the selected one do not scroll.
   }, [selected]);
   return (
-    <div className="grid" role="treegrid" aria-label="Agents" ref={grid}>
-      <div className="cols" role="row">
-        <div role="columnheader">Agent</div>
-        <div role="columnheader">Status</div>
-        <div role="columnheader" className="c-money">
-          Spent, reserved, cap
-        </div>
-        <div role="columnheader" className="axis">
-          {ticks.map((share) => (
-            <span key={share}>
-              {stopwatch(axis.from + share * (axis.to - axis.from), axis.to - axis.from)}
-            </span>
-          ))}
-          <span>{tree.root.end ? "end" : "now"}</span>
-        </div>
+    <div className="grid" role="treegrid" aria-label="Agents" aria-rowcount={rows.length + 1} ref={grid}>
+      <GridHeader axis={props.axis} hasEnded={props.tree.root.end !== null} />
+      <div role="rowgroup" className="lines" style={{ height: topOf(rows.length) }}>
+        {rows.map((row, index) => {
+          const isSelected = index === at;
+          // The selected row keeps the focus, wherever it is.
+          if ((index < from || index >= to) && !isSelected) return null;
+          return row.kind === "agent" ? (
+            <AgentLine key={row.key} {...props} row={row} index={index} isSelected={isSelected} />
+          ) : (
+            <GroupLine key={row.key} {...props} row={row} index={index} isSelected={isSelected} />
+          );
+        })}
       </div>
-      {rows.map((row) =>
-        row.kind === "agent" ? (
-          <AgentLine key={row.key} {...props} row={row} isSelected={row.key === selected} />
-        ) : (
-          <GroupLine key={row.key} {...props} row={row} isSelected={row.key === selected} />
-        ),
-      )}
+    </div>
+  );
+}
+
+function GridHeader({
+  axis: { from, to },
+  hasEnded,
+}: {
+  readonly axis: TimeAxis;
+  readonly hasEnded: boolean;
+}): ReactNode {
+  return (
+    <div className="cols" role="row" aria-rowindex={1}>
+      <div role="columnheader">Agent</div>
+      <div role="columnheader">Status</div>
+      <div role="columnheader" className="c-money">
+        Spent, reserved, cap
+      </div>
+      <div role="columnheader" className="axis">
+        {ticks.map((share) => (
+          <span key={share}>{stopwatch(from + share * (to - from), to - from)}</span>
+        ))}
+        <span>{hasEnded ? "end" : "now"}</span>
+      </div>
     </div>
   );
 }
 
 interface LineProps<Row> extends GridProps {
   readonly row: Row;
+  /** Its place among all rows, from 0. */
+  readonly index: number;
   readonly isSelected: boolean;
 }
 
 function lineAttributes({
   row,
+  index,
   isSelected,
   onSelect,
 }: LineProps<TreeRow>): React.HTMLAttributes<HTMLDivElement> {
@@ -75,6 +100,8 @@ function lineAttributes({
     role: "row",
     className: isSelected ? "row sel" : "row",
     tabIndex: isSelected ? 0 : -1,
+    style: { top: topOf(index) },
+    "aria-rowindex": index + 2,
     "aria-level": row.level,
     "aria-posinset": row.place,
     "aria-setsize": row.siblings,
@@ -139,6 +166,7 @@ const AgentLine = memo(
   },
   (a, b) =>
     a.row.agent === b.row.agent &&
+    a.index === b.index &&
     a.isSelected === b.isSelected &&
     a.row.isOpen === b.row.isOpen &&
     a.row.siblings === b.row.siblings &&

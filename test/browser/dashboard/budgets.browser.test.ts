@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Subscription } from "../../server/sse.ts";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { type LargeTeam, largeTeam } from "./large-team.ts";
-import { gapsOf, percentile, takeTap, tapScript } from "./live-tap.ts";
+import { gapsOf, percentile, pressKeys, takeTap, tapScript } from "./live-tap.ts";
 import { siteOf, visit } from "./open-page.ts";
 
 const tree = "large";
@@ -190,27 +190,31 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
       expect(message.rows).toBeLessThanOrEqual(message.runs.length + 1);
     expect(busy).toBeLessThan(maxBusy);
   }
+  // The reasons of five children, their number, and the answer: equal reasons do not pile up.
+  expect(await page.locator(".why-panel p").count()).toBe(7);
   expect(faults).toEqual([]);
   team.finish();
 }, 300_000);
 
-test("keys are answered in the next frame, by less than 100 ms of work, while events come, and the memory of the tab stays", async () => {
+test("keys are answered in the next frame, by at most 30 ms of work, also while events come, and the memory of the tab stays", async () => {
   const { site, team } = await startLarge();
   const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
   await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
-  // All 201 rows are open.
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowRight");
-  await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(size);
+  await pressKeys(page, ["ArrowDown", "ArrowRight"]);
+  // All 201 agents are listed below the header, in a group, and only those in view exist.
+  await expect.poll(() => page.getByRole("treegrid").getAttribute("aria-rowcount")).toBe(String(size + 3));
+  expect(await page.getByRole("row").count()).toBeLessThan(64);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  const loading = load(team, 3, 20);
+  const presses = Array.from({ length: 60 }, (_, press) => (press % 2 === 0 ? "j" : "ArrowDown"));
   await takeTap(page);
   const before = await mainThreadMs(session);
-  for (let press = 0; press < 60; press += 1) await page.keyboard.press(press % 2 === 0 ? "j" : "ArrowDown");
-  await expect.poll(() => page.evaluate("window.tap.keys.length")).toBeGreaterThanOrEqual(60);
+  await pressKeys(page, presses);
+  const cpuMsEach = (((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0)) / presses.length;
+  const still = await takeTap(page);
+  const loading = load(team, 3, 20);
+  await pressKeys(page, presses);
   const { keys, keyFrames } = await takeTap(page);
-  const cpuMs = ((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0);
   const settled = async (): Promise<number> => {
     await session.send("HeapProfiler.collectGarbage");
     return (await mainThreadMs(session))["heapMb"] ?? 0;
@@ -220,17 +224,44 @@ test("keys are answered in the next frame, by less than 100 ms of work, while ev
   await expectAllShown(page, site);
   const second = await settled();
   report("keys and memory", {
-    presses: keys.length,
-    cpuMsEach: cpuMs / keys.length,
-    frames: Math.max(...keyFrames),
+    cpuMsEach,
+    stillP95: percentile(still.keys, 0.95),
     p50: percentile(keys, 0.5),
     p95: percentile(keys, 0.95),
+    frames: Math.max(...keyFrames),
     firstMb: first,
     secondMb: second,
   });
   // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
+  expect(percentile(still.keyFrames, 0.95)).toBe(1);
   expect(percentile(keyFrames, 0.95)).toBe(1);
-  expect(cpuMs / keys.length).toBeLessThan(100);
+  expect(cpuMsEach).toBeLessThan(30);
   expect(second).toBeLessThan(1.1 * first + 1);
+  team.finish();
+}, 300_000);
+
+test("a key that is held moves through the agents and asks the server only about the last one", async () => {
+  const { site, team } = await startLarge();
+  const { page, faults } = await visit(site, `/runs/${tree}`, { script: tapScript });
+  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+  await pressKeys(page, ["ArrowDown", "ArrowRight"]);
+  const agentsAsked = (): ReadonlySet<string> =>
+    new Set(site.wire.requests.flatMap((line) => /^GET \/runs\/([^/]+)\/log\?/.exec(line)?.[1] ?? []));
+  // One event for each task of the page, as a keyboard that repeats.
+  const presses = 150;
+  await page.evaluate(`(async () => {
+    for (let press = 0; press < ${presses}; press += 1) {
+      window.dispatchEvent(new KeyboardEvent("keydown", { key: "j" }));
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  })()`);
+  const last = page.getByRole("row", { selected: true });
+  expect(await last.innerText()).toContain(`~${presses}`);
+  expect(await last.isVisible()).toBe(true);
+  await expect.poll(() => new URL(page.url()).searchParams.get("at")).toBe(`~${presses}`);
+  await expect.poll(() => agentsAsked().has(`${tree}~${presses}`)).toBe(true);
+  report("held key", { presses, requests: agentsAsked().size });
+  expect(agentsAsked().size).toBeLessThan(presses / 10);
+  expect(faults).toEqual([]);
   team.finish();
 }, 300_000);

@@ -55,6 +55,22 @@ export const tapScript = `(() => {
   }).observe({ type: "longtask" });
 })();`;
 
+/**
+ * Presses keys, each after the page has painted the one before. Otherwise several reach the page before it can paint
+ * once, which no hand does, and the time of a key would include those after it.
+ */
+export async function pressKeys(page: Page, keys: readonly string[]): Promise<void> {
+  for (const key of keys) {
+    const painted = await page.evaluate<number>("window.tap.keys.length");
+    await page.keyboard.press(key);
+    // The policy of the page allows no evaluation by its own timers.
+    await page.evaluate(`new Promise((resolve) => {
+      const look = () => window.tap.keys.length > ${painted} ? resolve() : setTimeout(look, 4);
+      look();
+    })`);
+  }
+}
+
 /** Reads the figures, and begins new ones. */
 export const takeTap = (page: Page): Promise<Tap> =>
   page.evaluate<Tap>(`(() => {
