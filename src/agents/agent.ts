@@ -390,8 +390,8 @@ function continueTurns(
 async function nextInput(inbox: Inbox): Promise<readonly Envelope[]> {
   const message = await inbox.next();
   if (message) return [message];
-  const steering = inbox.steering();
-  return steering.length > 0 ? steering : inbox.followUps({ max: 1 });
+  const steering = inbox.takeSteering();
+  return steering.length > 0 ? steering : inbox.takeFollowUps({ max: 1 });
 }
 
 /** Replies to the senders. If there is no output, they get the end of the run instead. */

@@ -74,7 +74,7 @@ export class AuditWriter {
       // Reads the head first: the store refuses the append if a link is written after this read.
       state.head = await this.#host.audit.head(partition);
       const sources = notes.map(({ source }) => source);
-      const known = new Set(await this.#host.audit.known(partition, sources));
+      const known = new Set(await this.#host.audit.findRecorded(partition, sources));
       const fresh = notes.filter(({ source }) => !known.has(source));
       const lost = await this.#lostHead(partition, state);
       const refusal = await this.#follows(
@@ -121,7 +121,7 @@ export class AuditWriter {
     const now = this.#host.now();
     if (state.keys && now < state.keysUntil) return state.keys;
     const key = Partition.key(partition);
-    state.keys = new ChainKeys(key, await this.#host.keys.of(key));
+    state.keys = new ChainKeys(key, await this.#host.keys.getRing(key));
     state.keysUntil = now + keyCacheMs;
     return state.keys;
   }

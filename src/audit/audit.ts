@@ -142,7 +142,7 @@ export class Audit {
 
   async #keys(partition: Partition): Promise<ChainKeys> {
     const key = Partition.key(partition);
-    return new ChainKeys(key, await this.#need().keys.of(key));
+    return new ChainKeys(key, await this.#need().keys.getRing(key));
   }
 
   #need(): AuditDeps {

@@ -56,7 +56,7 @@ export class Deltas {
   /** Returns the access to other processes through the store. Null for an engine of one process. */
   static othersIn(store: Store | undefined, seals: Sealing | null): DeltasDeps["others"] {
     if (!store || !seals) return null;
-    return { workers: store.workers, sealer: (key) => seals.of(key) };
+    return { workers: store.workers, sealer: (key) => seals.getSeal(key) };
   }
 
   /**

@@ -23,7 +23,7 @@ export function delegatePrimitives(
     call: (to, method, argument) => inner.call(to, method, argument),
     wake: (name) => inner.wake(name),
     sleepUntil: (at) => inner.sleepUntil(at),
-    cancelled: () => inner.cancelled(),
+    waitForCancel: () => inner.waitForCancel(),
     race: (open) => inner.race(open),
     flushMicrotasks: () => inner.flushMicrotasks(),
   };

@@ -213,7 +213,7 @@ export interface ExecutionPrimitives {
   wake(name: string): Operation;
   sleepUntil(at: number): Operation;
   /** Ends when this execution is cancelled. */
-  cancelled(): Operation;
+  waitForCancel(): Operation;
   /** Returns the operation that finished first. The choice is durable. */
   race(open: OpenOperations): Promise<Operation>;
   /** Runs all pending microtasks. */

@@ -36,7 +36,7 @@ export interface Inbox extends AsyncIterable<Envelope> {
   /** Returns the next message. Null if none arrives within `waitS` seconds (default 0). */
   next(options?: { readonly waitS?: number }): Promise<Envelope | null>;
   /** Takes the messages that steer the current work. Never waits. */
-  steering(): readonly Envelope[];
+  takeSteering(): readonly Envelope[];
   /** Takes the follow-up messages, oldest first: at most `max`, by default all. Never waits. */
-  followUps(options?: { readonly max?: number }): readonly Envelope[];
+  takeFollowUps(options?: { readonly max?: number }): readonly Envelope[];
 }

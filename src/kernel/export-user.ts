@@ -48,7 +48,7 @@ async function* memoryOf(store: Store, partition: Partition, owner: MemoryOwner)
   for (const fact of await memory.recall(partition, owner, {})) yield { kind: "fact", owner, fact };
   for (const block of await memory.blocks(partition, owner)) yield { kind: "block", owner, block };
   const entries = readPages<IndexEntry>((last) =>
-    memory.indexed(partition, owner, { after: last?.item ?? null, limit: size }),
+    memory.listIndexed(partition, owner, { after: last?.item ?? null, limit: size }),
   );
   for await (const entry of entries) yield { kind: "index", owner, entry };
   if (!vectors) return;

@@ -118,7 +118,7 @@ export const EntryId = {
 /** Constructors and readers of {@link ApprovalId}. */
 export const ApprovalId = {
   /** Returns the id of the `round`-th question, from 0, about a step. */
-  at: (step: StepId, round: number): ApprovalId => `${step}${round === 0 ? "" : `.${round}`}` as ApprovalId,
+  of: (step: StepId, round: number): ApprovalId => `${step}${round === 0 ? "" : `.${round}`}` as ApprovalId,
   /** Reads an id that came from outside. @throws TypeError if it is not an approval's. */
   parse: (text: string): ApprovalId => {
     if (!/^[^~]{1,128}~\d{1,9}:[\w@-]{1,80}:\d{1,9}(\.\d{1,9})?$/.test(text))

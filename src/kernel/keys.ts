@@ -22,7 +22,7 @@ export interface Keys {
    *
    * @throws KeyDestroyedError if no key is left.
    */
-  of(partition: string): Promise<KeyRing>;
+  getRing(partition: string): Promise<KeyRing>;
   /**
    * Makes everything sealed for the partition permanently unreadable, except lasting values. Absent if keys are derived
    * from one secret.

@@ -221,7 +221,7 @@ export interface MemoryStore {
   /** Returns items that share terms with the query: more and rarer shared terms first, then the newest. */
   search(partition: Partition, owner: MemoryOwner, query: MemoryQuery): Promise<readonly MemoryHit[]>;
   /** Returns the index in the order of the items' names. `after`: the last item already seen. */
-  indexed(
+  listIndexed(
     partition: Partition,
     owner: MemoryOwner,
     range: { readonly after: MemoryItem | null; readonly limit: number },

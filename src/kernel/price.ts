@@ -57,7 +57,7 @@ export const Price = {
   },
 
   /** Returns the maximum cost of a call with at most these tokens. */
-  ceiling(price: Price, tokens: { readonly input: number; readonly output: number }): Micros {
+  maxCost(price: Price, tokens: { readonly input: number; readonly output: number }): Micros {
     const { input, output } = Price.dearest(price, tokens.input);
     return Math.ceil((tokens.input * input + tokens.output * output) / million) + (price.request ?? 0);
   },

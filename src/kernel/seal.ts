@@ -30,7 +30,7 @@ export interface Seal {
 /** The source of an engine's seals. All data that leaves the process passes one. */
 export interface Sealing {
   /** Returns the seal of a partition. @throws KeyDestroyedError, or the reason why no key is available. */
-  of(partition: string): Promise<Seal>;
+  getSeal(partition: string): Promise<Seal>;
   /** Drops the cached keys of a partition, because its key was destroyed elsewhere. The next use loads them again. */
   forget(partition: string): void;
 }

@@ -134,7 +134,7 @@ export interface EventStore {
    * Resolves when there are events above `after`, and returns the first of them. A reader that tails a tree need not
    * read those again. Rejects with the signal's reason.
    */
-  changed(
+  waitForEvents(
     partition: Partition,
     tree: TreeId,
     options: { readonly after: number; readonly signal: AbortSignal },
@@ -303,7 +303,7 @@ export interface AuditStore {
    */
   append(partition: Partition, links: readonly AuditEntry[]): Promise<void>;
   /** Returns those of the sources that have a link. */
-  known(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
+  findRecorded(partition: Partition, sources: readonly string[]): Promise<readonly string[]>;
   /** Returns links from an index on. */
   read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]>;
   /** Lists links, newest first. */

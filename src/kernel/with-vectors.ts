@@ -59,7 +59,7 @@ function withVectorsOf(memory: Store["memory"], vectors: VectorStore): Store["me
     findEdit: (...given) => memory.findEdit(...given),
     index: (...given) => memory.index(...given),
     search: (...given) => memory.search(...given),
-    indexed: (...given) => memory.indexed(...given),
+    listIndexed: (...given) => memory.listIndexed(...given),
     owners: (...given) => memory.owners(...given),
     // A repeated write returns the same items, so a crash between the two writes leaves no vector behind.
     remember: async (partition, owner, fact, terms) => {

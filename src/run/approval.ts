@@ -42,7 +42,7 @@ export async function askForApproval(
   const { driver } = services.engine;
   const { treeId, runId } = services.identity.scope;
   const { approver, approvalExpiresS } = services.policy.launch;
-  const id = ApprovalId.at(step.place.id, step.executions - 1);
+  const id = ApprovalId.of(step.place.id, step.executions - 1);
   const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };

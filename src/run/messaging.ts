@@ -254,14 +254,14 @@ export class InboxReader implements Inbox {
     return this.#currentMessage;
   }
 
-  steering(): readonly Envelope[] {
+  takeSteering(): readonly Envelope[] {
     refuseInStep();
     const taken = this.#steering;
     this.#steering = [];
     return taken;
   }
 
-  followUps({ max = Infinity }: { readonly max?: number } = {}): readonly Envelope[] {
+  takeFollowUps({ max = Infinity }: { readonly max?: number } = {}): readonly Envelope[] {
     refuseInStep();
     const taken = this.#followUps.slice(0, max);
     this.#followUps = this.#followUps.slice(max);

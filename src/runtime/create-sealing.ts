@@ -28,7 +28,7 @@ export function createSealing({
     await keys.destroy?.(partition);
     seals.forget(partition);
   };
-  return { keys: { of: (partition) => keys.of(partition), destroy }, seals };
+  return { keys: { getRing: (partition) => keys.getRing(partition), destroy }, seals };
 }
 
 /**

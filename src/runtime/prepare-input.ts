@@ -46,5 +46,5 @@ export function createPrepareInput(options: {
 /** Returns the function that names content: with the key of its partition, if there are keys. */
 export function createNameContent(seals: Sealing | null): NameContent {
   return async (partition, bytes) =>
-    seals ? (await seals.of(partition)).digest(bytes) : hash("sha256", bytes);
+    seals ? (await seals.getSeal(partition)).digest(bytes) : hash("sha256", bytes);
 }

@@ -46,6 +46,6 @@ export async function* storedEvents(
       // A tree with more events than fit into an answer has not said yet whether it is closed.
       mayBeOver = closed || more;
     }
-    events = await store.events.changed(partition, tree, { after, signal });
+    events = await store.events.waitForEvents(partition, tree, { after, signal });
   }
 }

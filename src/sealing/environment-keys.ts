@@ -14,5 +14,5 @@ export function environmentKeys(
   const newest = masterKey(environment["REEVE_KEY"] ?? "", "REEVE_KEY");
   const previous = (environment["REEVE_KEY_PREVIOUS"] ?? "").split(",").filter((text) => text.trim() !== "");
   const older = previous.map((text) => masterKey(text, "REEVE_KEY_PREVIOUS"));
-  return { of: async (partition) => derive(partition, [newest, ...older]) };
+  return { getRing: async (partition) => derive(partition, [newest, ...older]) };
 }

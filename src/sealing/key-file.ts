@@ -11,7 +11,7 @@ import { type MasterKey, derive, masterKey } from "./derived-keys.ts";
 export function keyFile({ path }: { readonly path: string }): Keys {
   let known: Promise<readonly [MasterKey, ...MasterKey[]]> | null = null;
   return {
-    of: async (partition) => {
+    getRing: async (partition) => {
       const reading = (known ??= masters(path));
       try {
         return derive(partition, await reading);

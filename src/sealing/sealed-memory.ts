@@ -53,7 +53,7 @@ export function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Sto
       const content = await contentOf(partition);
       return memory.search(partition, owner, { ...query, terms: hashTerms(content, owner, query.terms) });
     },
-    indexed: (partition, owner, range) => memory.indexed(partition, owner, range),
+    listIndexed: (partition, owner, range) => memory.listIndexed(partition, owner, range),
     owners: (partition, user) => memory.owners(partition, user),
   };
 }

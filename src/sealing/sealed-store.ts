@@ -33,7 +33,7 @@ import { sealedWebhooks } from "./sealed-webhooks.ts";
 export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): Store {
   const contentOf: ContentOf = async (partition, tree) => {
     const key = Partition.key(partition, tree);
-    return new Content(key, await seals.of(key));
+    return new Content(key, await seals.getSeal(key));
   };
   return {
     durable: store.durable,
@@ -76,8 +76,8 @@ function sealedEvents(events: Store["events"], contentOf: ContentOf): Store["eve
       const kept = await events.read(partition, tree, range);
       return openEvents(content, kept);
     },
-    changed: async (partition, tree, options) => {
-      const kept = await events.changed(partition, tree, options);
+    waitForEvents: async (partition, tree, options) => {
+      const kept = await events.waitForEvents(partition, tree, options);
       return openEvents(await contentOf(partition, tree), kept);
     },
     changes: (...given) => events.changes(...given),
@@ -159,7 +159,7 @@ function sealedAudit(audit: Store["audit"], contentOf: ContentOf): Store["audit"
         links.map((link) => ({ ...link, data: content.seal(`audit ${link.index}`, link.data) })),
       );
     },
-    known: (partition, sources) => audit.known(partition, sources),
+    findRecorded: (partition, sources) => audit.findRecorded(partition, sources),
     read: async (partition, from, limit) => {
       const content = await contentOf(partition);
       return (await audit.read(partition, from, limit)).map((link) => openLink(content, link));

@@ -20,10 +20,10 @@ export class Seals implements Sealing {
   }
 
   /** Returns the seal of a partition. @throws KeyDestroyedError, or the reason why no key is available. */
-  of(partition: string): Promise<AesSeal> {
+  getSeal(partition: string): Promise<AesSeal> {
     const known = this.#kept.get(partition);
     if (known && known.until > Date.now()) return known.seal;
-    const seal = this.#keys.of(partition).then((ring) => AesSeal.of(partition, ring));
+    const seal = this.#keys.getRing(partition).then((ring) => AesSeal.of(partition, ring));
     const kept = { seal, until: Date.now() + this.#keyCacheMs };
     this.#kept.set(partition, kept);
     seal.catch(() => {

@@ -25,7 +25,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
   const seals = new Seals(wrapping);
 
   async function keyOf(partition: Partition, tree: TreeId | null): Promise<SealingKey> {
-    const seal = await seals.of(Partition.key(partition, tree));
+    const seal = await seals.getSeal(Partition.key(partition, tree));
     const kept = (await store.get(partition, tree)) ?? (await store.put(partition, tree, freshKey(seal)));
     const secret = seal.open(kept.wrapped);
     if (!seal.isNewest(kept.wrapped))
@@ -59,7 +59,7 @@ export function storedKeys(store: KeyStore, wrapping: Keys): Keys {
   }
 
   return {
-    of: async (key) => {
+    getRing: async (key) => {
       const { partition, tree } = Partition.parse(key);
       const following = keyFrom(await tenantKey(partition), key);
       if (tree === null) return [following];

@@ -20,7 +20,7 @@ const child = RunId.of(treeId, 1);
 const agent = AgentId.of("lead");
 const childAgent = AgentId.of("writer");
 const step = StepId.of(runId, "tool", 1);
-const approvalId = ApprovalId.at(step, 0);
+const approvalId = ApprovalId.of(step, 0);
 const words = "mother's maiden name";
 
 function eventOf<Type extends EventType>(type: Type, payload: EventPayloads[Type]): NumberedEvent {

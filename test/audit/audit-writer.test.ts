@@ -7,7 +7,7 @@ import { verifyChain } from "../../src/audit/verify.ts";
 import { ring } from "./random-logs.ts";
 
 const tenant = { tenantId: TenantId.of("acme") };
-const keys = { of: async () => ring };
+const keys = { getRing: async () => ring };
 const note = (source: string): AuditNote => ({ at: 1, kind: "spend", data: {}, source });
 
 /** A memory store whose writes are delayed by a turn and counted. `down`: whether it fails. */
@@ -22,7 +22,7 @@ function slowAudit(): AuditStore & { writes: number; down: boolean } {
       if (this.down) throw new Error("down");
       await audit.append(partition, links);
     },
-    known: (...asked) => audit.known(...asked),
+    findRecorded: (...asked) => audit.findRecorded(...asked),
     read: (...asked) => audit.read(...asked),
     head: (...asked) => audit.head(...asked),
     list: (...asked) => audit.list(...asked),
@@ -92,8 +92,8 @@ function replaceable(first: AuditStore): AuditStore & { now: AuditStore } {
     append(...asked) {
       return this.now.append(...asked);
     },
-    known(...asked) {
-      return this.now.known(...asked);
+    findRecorded(...asked) {
+      return this.now.findRecorded(...asked);
     },
     read(...asked) {
       return this.now.read(...asked);

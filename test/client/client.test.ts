@@ -33,7 +33,7 @@ const counter: Agent = {
   run: async (ctx, inbox) => {
     const told = Number(await ctx.waitFor("count"));
     for (let n = 0; n < told; n++) await ctx.emit({ n });
-    return inbox.steering().map(({ text }) => text);
+    return inbox.takeSteering().map(({ text }) => text);
   },
 };
 

@@ -17,7 +17,7 @@ export function processOf(
   clock: Clock = systemClock,
 ): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Seal> } {
   const seals = new Seals(keys, { keyCacheMs: 0 });
-  const sealer = (key: string): Promise<Seal> => seals.of(key);
+  const sealer = (key: string): Promise<Seal> => seals.getSeal(key);
   return { deltas: new Deltas({ clock, lagMs: () => 0, others: { workers, sealer } }), sealer };
 }
 

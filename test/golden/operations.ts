@@ -89,7 +89,7 @@ function recorded(inner: ExecutionPrimitives, { issued, saw }: Recorder): Execut
     },
     wake: (name) => note(`wake ${name}`, inner.wake(name)),
     sleepUntil: (at) => note("sleep", inner.sleepUntil(at)),
-    cancelled: () => note("cancelled", inner.cancelled()),
+    waitForCancel: () => note("cancelled", inner.waitForCancel()),
     callUnjournaled: (to, method, argument) => {
       saw(`direct ${to.type}.${method}`, argument);
       return inner.callUnjournaled(to, method, argument);

@@ -65,7 +65,7 @@ test("no call of at most so many tokens costs more than its ceiling", () => {
   fc.assert(
     fc.property(price, part, part, part, part, part, (of, fresh, cachedInput, cacheWrite, output, more) => {
       const usage = { input: fresh + cachedInput + cacheWrite, cachedInput, cacheWrite, output };
-      const ceiling = Price.ceiling(of, { input: usage.input + more, output: output + more });
+      const ceiling = Price.maxCost(of, { input: usage.input + more, output: output + more });
       expect(Usage.cost(usage, of)).toBeLessThanOrEqual(ceiling);
     }),
   );

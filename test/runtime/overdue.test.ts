@@ -109,7 +109,7 @@ test("an open call of a run that its tree ended is in doubt, and its execution b
         run: (primitives) =>
           program.run({
             ...primitives,
-            cancelled: () => primitives.wake("never"),
+            waitForCancel: () => primitives.wake("never"),
             wake: () => primitives.wake("no"),
           }),
       }),

@@ -113,7 +113,7 @@ function bound(events: Store["events"]): Store["events"] {
     append: (...given) => events.append(...given),
     rewrite: (...given) => events.rewrite(...given),
     read: (...given) => events.read(...given),
-    changed: (...given) => events.changed(...given),
+    waitForEvents: (...given) => events.waitForEvents(...given),
     changes: (...given) => events.changes(...given),
   };
 }

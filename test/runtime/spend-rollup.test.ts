@@ -34,7 +34,7 @@ function storeLosingAnswers(store: Store): Store {
     append,
     read: (...given) => store.events.read(...given),
     rewrite: (...given) => store.events.rewrite(...given),
-    changed: (...given) => store.events.changed(...given),
+    waitForEvents: (...given) => store.events.waitForEvents(...given),
     changes: (...given) => store.events.changes(...given),
   };
   return { ...rest(store), events };

@@ -64,7 +64,7 @@ export async function speak(store: Store, tenant: Partition): Promise<Readonly<R
   const message = ChatMessage.user(said("message"));
   await store.sessions.append(tenant, session, [{ ...entry, type: "message", message }]);
   await rememberWords(store, tenant, said);
-  const id = ApprovalId.at(StepId.of(runId, "tool", 1), 0);
+  const id = ApprovalId.of(StepId.of(runId, "tool", 1), 0);
   const asked = {
     id,
     treeId: tree,

@@ -8,7 +8,7 @@ import { AesSeal, defaultKeys, environmentKeys, keyFile } from "#sealing";
 const fresh = (): string => randomBytes(32).toString("base64");
 const value = Buffer.from("a secret");
 const sealOf = async (environment: Record<string, string>): Promise<AesSeal> =>
-  AesSeal.of("a/books", await environmentKeys(environment).of("a/books"));
+  AesSeal.of("a/books", await environmentKeys(environment).getRing("a/books"));
 let folder: string;
 
 beforeAll(async () => {
@@ -19,9 +19,9 @@ afterAll(() => rm(folder, { recursive: true }));
 
 test("each partition has its own key, which never changes", async () => {
   const keys = environmentKeys({ REEVE_KEY: fresh() });
-  const [books] = await keys.of("a/books");
-  const [again] = await keys.of("a/books");
-  const [cars] = await keys.of("a/cars");
+  const [books] = await keys.getRing("a/books");
+  const [again] = await keys.getRing("a/books");
+  const [cars] = await keys.getRing("a/cars");
   expect(again).toEqual(books);
   expect(cars.secret).not.toEqual(books.secret);
   expect(books.secret).toHaveLength(32);
@@ -49,7 +49,7 @@ test("an invalid key is refused, and the error does not contain it", () => {
 
 test("a key file is made once, for its owner only, and kept out of git", async () => {
   const path = join(folder, "fresh", "key");
-  const rings = await Promise.all(Array.from({ length: 8 }, () => keyFile({ path }).of("a/books")));
+  const rings = await Promise.all(Array.from({ length: 8 }, () => keyFile({ path }).getRing("a/books")));
   expect(new Set(rings.map(([{ id }]) => id)).size).toBe(1);
   const { mode } = await stat(path);
   expect(mode & 0o777).toBe(0o600);
@@ -57,16 +57,16 @@ test("a key file is made once, for its owner only, and kept out of git", async (
 });
 
 test("a key file leaves the folder of others alone", async () => {
-  await keyFile({ path: join(folder, "key") }).of("a/books");
+  await keyFile({ path: join(folder, "key") }).getRing("a/books");
   await expect(stat(join(folder, ".gitignore"))).rejects.toThrow("ENOENT");
 });
 
 test("a new key at the top of the file seals, and the keys below still open", async () => {
   const path = join(folder, "rotated");
-  const before = AesSeal.of("a/books", await keyFile({ path }).of("a/books"));
+  const before = AesSeal.of("a/books", await keyFile({ path }).getRing("a/books"));
   const sealed = before.seal(value);
   await writeFile(path, `${fresh()}\n${await readFile(path, "utf8")}`);
-  const after = AesSeal.of("a/books", await keyFile({ path }).of("a/books"));
+  const after = AesSeal.of("a/books", await keyFile({ path }).getRing("a/books"));
   expect(Buffer.from(after.open(sealed))).toEqual(value);
   expect(() => before.open(after.seal(value))).toThrow("unknown-key");
 });
@@ -75,9 +75,9 @@ test("a file without a key is refused, and read again once it has one", async ()
   const path = join(folder, "broken");
   await writeFile(path, "nothing\n");
   const keys = keyFile({ path });
-  await expect(keys.of("a/books")).rejects.toThrow(`${path} must be a key of 32 bytes in base64`);
+  await expect(keys.getRing("a/books")).rejects.toThrow(`${path} must be a key of 32 bytes in base64`);
   await writeFile(path, fresh());
-  await expect(keys.of("a/books")).resolves.toHaveLength(1);
+  await expect(keys.getRing("a/books")).resolves.toHaveLength(1);
 });
 
 test("production without a key is refused with the remedy", () => {

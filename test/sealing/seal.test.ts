@@ -104,33 +104,33 @@ test("keys are requested once, a bounded number is cached, and a destroyed key i
   const asked: string[] = [];
   const destroyed = new Set<string>();
   const keys: Keys = {
-    of: async (partition) => {
+    getRing: async (partition) => {
       asked.push(partition);
       if (destroyed.has(partition)) throw new KeyDestroyedError({ partition });
       return [old];
     },
   };
   const seals = new Seals(keys, { maxKept: 2 });
-  const sealed = (await seals.of("a")).seal(bytes("a secret"));
-  expect(text(await seals.of("a"), sealed)).toBe("a secret");
-  await seals.of("b");
-  await seals.of("a");
-  await seals.of("c");
+  const sealed = (await seals.getSeal("a")).seal(bytes("a secret"));
+  expect(text(await seals.getSeal("a"), sealed)).toBe("a secret");
+  await seals.getSeal("b");
+  await seals.getSeal("a");
+  await seals.getSeal("c");
   expect(asked).toEqual(["a", "b", "c"]);
-  await seals.of("a");
-  await seals.of("b");
+  await seals.getSeal("a");
+  await seals.getSeal("b");
   expect(asked).toEqual(["a", "b", "c", "b"]);
   destroyed.add("b");
-  await expect(new Seals(keys, { keyCacheMs: 0 }).of("b")).rejects.toThrow(KeyDestroyedError);
+  await expect(new Seals(keys, { keyCacheMs: 0 }).getSeal("b")).rejects.toThrow(KeyDestroyedError);
   destroyed.clear();
-  expect(text(await new Seals(keys).of("a"), sealed)).toBe("a secret");
+  expect(text(await new Seals(keys).getSeal("a"), sealed)).toBe("a secret");
 });
 
 test("a key that could not be loaded is requested again", async () => {
   let isDown = true;
-  const keys: Keys = { of: async () => (isDown ? Promise.reject(new Error("no network")) : [old]) };
+  const keys: Keys = { getRing: async () => (isDown ? Promise.reject(new Error("no network")) : [old]) };
   const seals = new Seals(keys);
-  await expect(seals.of("a")).rejects.toThrow("no network");
+  await expect(seals.getSeal("a")).rejects.toThrow("no network");
   isDown = false;
-  await expect(seals.of("a")).resolves.toBeInstanceOf(AesSeal);
+  await expect(seals.getSeal("a")).resolves.toBeInstanceOf(AesSeal);
 });

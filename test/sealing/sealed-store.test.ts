@@ -113,7 +113,7 @@ test("memory is found after the wrapping key was replaced, and two users share n
     { item: { id: "f1" } },
   ]);
   const indexed = await Promise.all(
-    [ann, bob].map((owner) => plain.memory.indexed(acme, owner, { after: null, limit: 9 })),
+    [ann, bob].map((owner) => plain.memory.listIndexed(acme, owner, { after: null, limit: 9 })),
   );
   const hashes = indexed.flat().flatMap(({ terms }) => terms);
   expect(hashes).toHaveLength(3);

@@ -46,7 +46,7 @@ async function stage() {
       await inbox.next();
       return {
         labels: { ...ctx.labels },
-        said: inbox.steering().map(({ text, data }) => [text, data ?? null]),
+        said: inbox.takeSteering().map(({ text, data }) => [text, data ?? null]),
       };
     },
   };

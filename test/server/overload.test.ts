@@ -106,7 +106,7 @@ function manualStore(): { readonly store: Store; readonly hear: () => void } {
   const events: EventStore = {
     append: (...given) => listens.promise.then(() => kept.append(...given)),
     rewrite: (...given) => kept.rewrite(...given),
-    changed: (...given) => kept.changed(...given),
+    waitForEvents: (...given) => kept.waitForEvents(...given),
     changes: (...given) => kept.changes(...given),
     read: (...given) => kept.read(...given),
   };

@@ -88,7 +88,7 @@ const writes = {
     ...beforeCommit("session", "invoke", "release"),
     ...beforeCommit("tenant", "setBudget", "requestQuota", "returnQuota"),
     ...beforeAndAfter([
-      "keys.of",
+      "keys.getRing",
       "store keys.put",
       "store events.append",
       "store runs.put",

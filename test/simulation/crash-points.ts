@@ -49,7 +49,7 @@ export function crashPointsOf<Part extends object>(part: Part, name: string, at:
 }
 
 /** Methods that change nothing. */
-const reads = new Set(["read", "changed", "list", "get", "head", "tree", "known"]);
+const reads = new Set(["read", "waitForEvents", "list", "get", "head", "tree", "findRecorded"]);
 
 function pointedSink(sink: SinkDefinition, at: At): SinkDefinition {
   return {
@@ -152,7 +152,7 @@ function pointedPrimitives(inner: ExecutionPrimitives, at: At): ExecutionPrimiti
     call: (to, method, argument) => issued(`call ${method}`, () => inner.call(to, method, argument)),
     wake: (name) => issued("wake", () => inner.wake(name)),
     sleepUntil: (moment) => issued("sleep", () => inner.sleepUntil(moment)),
-    cancelled: () => issued("cancelled", () => inner.cancelled()),
+    waitForCancel: () => issued("cancelled", () => inner.waitForCancel()),
     race: async (open) => {
       const winner = await inner.race(open);
       // Its result, and that it was first, are journaled by now.

@@ -209,7 +209,7 @@ export class CrashingEngine {
       call: living((to, method, argument) => inner.call(to, method, argument)),
       wake: living((name) => inner.wake(name)),
       sleepUntil: living((at) => inner.sleepUntil(at)),
-      cancelled: living(() => inner.cancelled()),
+      waitForCancel: living(() => inner.waitForCancel()),
       race: (open) => (life.isOver ? forever() : life.survive(inner.race(open))),
       flushMicrotasks: () => (life.isOver ? forever() : life.survive(inner.flushMicrotasks())),
     });

@@ -104,7 +104,7 @@ export interface LedgerView {
 }
 
 /** Wraps the keys in the store. It is stored elsewhere and always available. */
-const wrapping: Keys = { of: async () => [{ id: "wrapping", secret: new Uint8Array(32).fill(7) }] };
+const wrapping: Keys = { getRing: async () => [{ id: "wrapping", secret: new Uint8Array(32).fill(7) }] };
 
 function sealedStoreOn(stage: Stage): Store {
   const at = (point: string): void => stage.at(point);

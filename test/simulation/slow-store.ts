@@ -44,7 +44,7 @@ export function slowStore(options: {
         await events.rewrite(...given);
       },
       read: (...given) => events.read(...given),
-      changed: (...given) => events.changed(...given),
+      waitForEvents: (...given) => events.waitForEvents(...given),
       changes: (...given) => events.changes(...given),
     },
     eraseUser: (...given) => store.eraseUser(...given),

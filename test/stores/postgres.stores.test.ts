@@ -231,7 +231,7 @@ test("a reader is notified again after its listening connection was cut, without
   const reader = await postgresStore({ connectionString: url, pollIntervalMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
   for (const seq of [1, 2, 3]) {
-    const waiting = reader.events.changed(acme, tree, { after: seq - 1, signal: never });
+    const waiting = reader.events.waitForEvents(acme, tree, { after: seq - 1, signal: never });
     await harness.cut?.();
     await writer.events.append(acme, tree, [eventOf(seq)]);
     await waiting;
@@ -245,7 +245,7 @@ test("a writer that closes at once has sent notifications for all its writes", a
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, pollIntervalMs: 3_600_000 });
   const writer = await postgresStore({ connectionString: url });
-  const waiting = reader.events.changed(acme, tree, { after: 9, signal: never });
+  const waiting = reader.events.waitForEvents(acme, tree, { after: 9, signal: never });
   for (let seq = 1; seq <= 10; seq += 1) await writer.events.append(acme, tree, [eventOf(seq)]);
   await writer[Symbol.asyncDispose]();
   await waiting;
@@ -261,14 +261,14 @@ async function insertBehind(url: string, event: NumberedEvent): Promise<void> {
 test("a reader without notifications polls", async () => {
   const url = await server.database();
   const reader = await postgresStore({ connectionString: url, pollIntervalMs: 50 });
-  const waiting = reader.events.changed(acme, tree, { after: 0, signal: never });
+  const waiting = reader.events.waitForEvents(acme, tree, { after: 0, signal: never });
   // Once it listens: a new connection also triggers a read.
   const listening = `select 1 from pg_stat_activity
     where datname = current_database() and state = 'idle' and query = 'listen reeve_event'`;
   while ((await server.query(listening, url)).length === 0);
   await insertBehind(url, eventOf(1));
   await waiting;
-  const again = reader.events.changed(acme, tree, { after: 1, signal: never });
+  const again = reader.events.waitForEvents(acme, tree, { after: 1, signal: never });
   await insertBehind(url, eventOf(2));
   await again;
   expect(await reader.events.read(acme, tree, { after: 0, limit: 9 })).toEqual([eventOf(1), eventOf(2)]);

@@ -25,13 +25,13 @@ const steps: readonly ((story: Story, run: number, key: string) => Story)[] = [
   (story, run) => story.tell(run, "run.resumed", { cause: "released" }),
   (story, run, key) =>
     story.tell(run, "approval.requested", {
-      approvalId: ApprovalId.at(StepId.of(story.run(run), "tool", 1), key.length),
+      approvalId: ApprovalId.of(StepId.of(story.run(run), "tool", 1), key.length),
       tool: "send_email",
       why: "it leaves the house",
     }),
   (story, run, key) =>
     story.tell(run, "approval.decided", {
-      approvalId: ApprovalId.at(StepId.of(story.run(run), "tool", 1), key.length),
+      approvalId: ApprovalId.of(StepId.of(story.run(run), "tool", 1), key.length),
       decision: "approved",
       by: "dana",
     }),

@@ -99,7 +99,7 @@ export async function proceed(state: TurnState): Promise<TurnOutcome> {
     // The position of an architecture in its code is not data, so it cannot be carried over.
     const mayMove = !state.lead && state.cycles > began;
     if (mayMove && state.ctx.journalLength >= state.continueAfter) return { kind: "unfinished" };
-    const steering = state.inbox.steering();
+    const steering = state.inbox.takeSteering();
     const refused = steering.length > 0 ? await takeSteering(state, steering) : null;
     if (refused) return refused;
     const step = ++state.cycles;
@@ -165,7 +165,7 @@ const withoutSystem = (messages: readonly ChatMessage[]): readonly ChatMessage[]
 
 /** Returns the answer, unless steering has arrived. Follow-ups are separate turns. */
 function endWithAnswer(state: TurnState, text: string): Promise<TurnOutcome | null> {
-  const steering = state.inbox.steering();
+  const steering = state.inbox.takeSteering();
   return steering.length > 0 ? takeSteering(state, steering) : settleAnswer(state, text);
 }
 
@@ -260,7 +260,7 @@ async function handOff(
 ): Promise<Omit<HandoffOutcome, "said"> | Ended | null> {
   const made = call && handoffOf(state.tools.find(({ name }) => name === call.name));
   if (!made || !result || result.isError) return null;
-  const refused = await takeSteering(state, state.inbox.steering());
+  const refused = await takeSteering(state, state.inbox.takeSteering());
   return refused ?? { kind: "handoff", handoff: made, input: handoffInput(result) };
 }
 

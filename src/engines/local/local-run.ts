@@ -271,7 +271,7 @@ export class LocalRun {
             (error: unknown) => finish(failure(error)),
           );
         }),
-      cancelled: () => ask("cancelled", this.#awaitWake(cancellation)),
+      waitForCancel: () => ask("cancelled", this.#awaitWake(cancellation)),
       race: (open) => this.#race(open, progress),
       flushMicrotasks: () => new Promise(schedule),
     };

@@ -51,8 +51,8 @@ class RestateWorker implements RestateEngine {
   readonly #options: RestateOptions;
   readonly #names: ServiceNames;
   readonly #seals: Sealing = {
-    of: async (partition) => this.#sealing().of(partition),
-    forget: (partition) => this.#sealing().forget(partition),
+    getSeal: async (partition) => this.#getSealing().getSeal(partition),
+    forget: (partition) => this.#getSealing().forget(partition),
   };
   readonly #ingress: Ingress;
   readonly #kept: InFlightSteps;
@@ -234,7 +234,7 @@ class RestateWorker implements RestateEngine {
     this.#servingSince = null;
   }
 
-  #sealing(): Sealing {
+  #getSealing(): Sealing {
     const sealing = this.#program?.sealing;
     if (!sealing) throw new TypeError("define the program before calling its objects");
     return sealing;
@@ -250,7 +250,7 @@ class RestateWorker implements RestateEngine {
     const executions = this.#executions;
     const grouped = new GroupedCalls((...call) => this.#ingress.call(...call), program.objects);
     const ingress: Gate = {
-      call: (...call) => this.#gate.of(() => grouped.call(...call)),
+      call: (...call) => this.#gate.measure(() => grouped.call(...call)),
       isRepeatable: (call) => grouped.isRepeatable(call),
     };
     const fuzz = this.#options.replayEveryStep ? new ReplayFuzz() : null;

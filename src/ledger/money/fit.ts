@@ -161,7 +161,7 @@ export function room(caps: readonly Cap[], dimension: Dimension): number {
 
 /** Returns the maximum amounts of a call with this output. */
 export function ceilingOf({ inputTokens, price }: ReservationRequest, output: number): Amounts {
-  const cost = price === null ? 0 : Price.ceiling(price, { input: inputTokens, output });
+  const cost = price === null ? 0 : Price.maxCost(price, { input: inputTokens, output });
   return { tokens: inputTokens + output, costMicros: cost };
 }
 
@@ -173,7 +173,7 @@ function outputFor({ inputTokens, outputTokens, price }: ReservationRequest, mon
   const forTokens = (money - (price.request ?? 0)) * 1_000_000;
   let output = Math.min(outputTokens, Math.floor((forTokens - inputTokens * rates.input) / rates.output));
   // Arithmetic with huge caps is inexact.
-  while (Price.ceiling(price, { input: inputTokens, output }) > money) output -= 1;
+  while (Price.maxCost(price, { input: inputTokens, output }) > money) output -= 1;
   return output;
 }
 

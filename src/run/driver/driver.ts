@@ -92,7 +92,7 @@ export class Driver {
     this.#onItem = options.onItem;
     this.#intake = new Intake(options.batch);
     this.#time = options.batch.at;
-    this.#raced = new RacedOperations(this.#effects, options.primitives.cancelled());
+    this.#raced = new RacedOperations(this.#effects, options.primitives.waitForCancel());
     this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
     this.#ingest(options.batch);
   }

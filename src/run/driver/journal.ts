@@ -41,7 +41,7 @@ export class Journal {
       call: (to, method, argument) => count(inner.call(to, method, argument)),
       wake: (name) => count(inner.wake(name)),
       sleepUntil: (at) => count(inner.sleepUntil(at)),
-      cancelled: () => count(inner.cancelled()),
+      waitForCancel: () => count(inner.waitForCancel()),
     });
   }
 }

@@ -11,6 +11,6 @@ export async function waitUntilListed({ host, principal }: Call, tree: TreeId): 
   const { clock, limits, runtime } = host;
   const ms = limits.requestTimeoutMs;
   await withTimeout({ clock, ms, onTimeout: () => undefined, bestEffort: true }, ({ signal }) =>
-    runtime.store.events.changed(partitionOf(principal), tree, { after: 0, signal }),
+    runtime.store.events.waitForEvents(partitionOf(principal), tree, { after: 0, signal }),
   );
 }

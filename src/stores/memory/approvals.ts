@@ -26,20 +26,20 @@ export class MemoryApprovals implements ApprovalStore {
   }
 
   async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
-    const approvals = this.byTenant.of(partition);
+    const approvals = this.byTenant.getItems(partition);
     if (!approvals.has(approval.id)) approvals.set(approval.id, copy({ ...approval, decision: null }));
   }
 
   async decide(partition: Partition, id: ApprovalId, decision: ApprovalDecision): Promise<ApprovalRecord> {
-    const asked = this.byTenant.of(partition).get(id);
+    const asked = this.byTenant.getItems(partition).get(id);
     if (!asked) throw new NotFoundError({ what: "approval", id });
     const decided = copy({ ...asked, decision: asked.decision ?? decision });
-    this.byTenant.of(partition).set(id, decided);
+    this.byTenant.getItems(partition).set(id, decided);
     return decided;
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
-    const approvals = this.byTenant.of(partition);
+    const approvals = this.byTenant.getItems(partition);
     for (const [id, approval] of approvals)
       if (approval.treeId === tree) approvals.set(id, copy(eraseApproval(approval)));
   }
@@ -50,7 +50,7 @@ export class MemoryApprovals implements ApprovalStore {
     page: PageRequest,
   ): Promise<Page<ApprovalRecord>> {
     const found = this.byTenant
-      .of(partition)
+      .getItems(partition)
       .values()
       .filter((approval) => state === undefined || (approval.decision === null) === (state === "pending"))
       .filter((approval) => treeId === undefined || approval.treeId === treeId)

@@ -19,7 +19,7 @@ export class MemoryAudit implements AuditStore {
   readonly #chains = new Map<string, Chain>();
 
   async append(partition: Partition, links: readonly AuditEntry[]): Promise<void> {
-    const chain = this.#of(partition);
+    const chain = this.#getChain(partition);
     const fresh = links.filter(({ index, hash }) => chain.links[index]?.hash !== hash);
     const sources = new Set<string>();
     let head = chain.links.at(-1);
@@ -37,13 +37,13 @@ export class MemoryAudit implements AuditStore {
     }
   }
 
-  async known(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
-    const chain = this.#of(partition);
+  async findRecorded(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
+    const chain = this.#getChain(partition);
     return sources.filter((source) => chain.sources.has(source));
   }
 
   async read(partition: Partition, from: number, limit: number): Promise<readonly AuditEntry[]> {
-    return this.#of(partition).links.slice(from, from + limit);
+    return this.#getChain(partition).links.slice(from, from + limit);
   }
 
   async list(
@@ -51,7 +51,7 @@ export class MemoryAudit implements AuditStore {
     { kind, sourcePrefix = "", before = Infinity }: AuditFilter,
     limit: number,
   ): Promise<readonly AuditEntry[]> {
-    const found = this.#of(partition).links.filter(
+    const found = this.#getChain(partition).links.filter(
       (link) =>
         link.index < before &&
         (kind === undefined || link.kind === kind) &&
@@ -61,20 +61,20 @@ export class MemoryAudit implements AuditStore {
   }
 
   async check(partition: Partition): Promise<AuditCheck | null> {
-    return this.#of(partition).check;
+    return this.#getChain(partition).check;
   }
 
   async keepCheck(partition: Partition, check: AuditCheck): Promise<void> {
-    const chain = this.#of(partition);
+    const chain = this.#getChain(partition);
     if (check.at >= (chain.check?.at ?? 0)) chain.check = copy(check);
   }
 
   async head(partition: Partition): Promise<AuditHead | null> {
-    const head = this.#of(partition).links.at(-1);
+    const head = this.#getChain(partition).links.at(-1);
     return head ? { index: head.index, hash: head.hash } : null;
   }
 
-  #of(partition: Partition): Chain {
+  #getChain(partition: Partition): Chain {
     const key = Partition.key(partition);
     const chain = this.#chains.get(key) ?? { links: [], sources: new Set(), check: null };
     this.#chains.set(key, chain);
@@ -90,7 +90,7 @@ const refuseToRead = async (): Promise<never> => {
 export const noAudit: AuditStore = {
   keeps: false,
   append: async () => undefined,
-  known: async () => [],
+  findRecorded: async () => [],
   head: async () => null,
   check: async () => null,
   keepCheck: async () => undefined,

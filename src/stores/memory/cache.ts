@@ -11,14 +11,14 @@ export class MemoryCacheStore implements CacheStore {
   readonly byTenant = new TenantMap<SizedEntry>();
 
   async get(partition: Partition, key: string, now: number): Promise<CacheEntry | undefined> {
-    const entry = this.byTenant.of(partition).get(key)?.entry;
+    const entry = this.byTenant.getItems(partition).get(key)?.entry;
     return entry && entry.until > now ? copy(entry) : undefined;
   }
 
   async put(partition: Partition, entry: CacheEntry, { max, maxBytes }: CacheLimits): Promise<void> {
     const size = Buffer.byteLength(JSON.stringify(entry.value));
     if (size > maxBytes || max < 1) return;
-    const kept = this.byTenant.of(partition);
+    const kept = this.byTenant.getItems(partition);
     kept.delete(entry.key);
     kept.set(entry.key, { entry: copy(entry), size });
     for (const [key, { entry: old }] of kept) if (old.until <= entry.at) kept.delete(key);
@@ -31,7 +31,7 @@ export class MemoryCacheStore implements CacheStore {
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
-    const kept = this.byTenant.of(partition);
+    const kept = this.byTenant.getItems(partition);
     for (const [key, { entry }] of kept) if (entry.treeId === tree && !entry.isPermanent) kept.delete(key);
   }
 }

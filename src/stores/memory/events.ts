@@ -10,7 +10,7 @@ export class MemoryEvents implements EventStore {
   readonly #ears = new Map<string, Set<() => void>>();
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
-    const trees = this.byTenant.of(partition);
+    const trees = this.byTenant.getItems(partition);
     const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
     trees.set(tree, kept);
     // Events are never changed: they need no copy.
@@ -20,7 +20,7 @@ export class MemoryEvents implements EventStore {
   }
 
   async rewrite(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
-    const kept = this.#of(partition, tree);
+    const kept = this.#getEvents(partition, tree);
     for (const event of events) if (kept.has(event.seq)) kept.set(event.seq, event);
   }
 
@@ -29,7 +29,7 @@ export class MemoryEvents implements EventStore {
     tree: TreeId,
     { after, limit }: { readonly after: number; readonly limit: number },
   ): Promise<readonly NumberedEvent[]> {
-    const kept = this.#of(partition, tree);
+    const kept = this.#getEvents(partition, tree);
     const found: NumberedEvent[] = [];
     for (let seq = after + 1; found.length < limit; seq += 1) {
       const event = kept.get(seq);
@@ -39,7 +39,7 @@ export class MemoryEvents implements EventStore {
     return found;
   }
 
-  async changed(
+  async waitForEvents(
     partition: Partition,
     tree: TreeId,
     { after, signal }: { readonly after: number; readonly signal: AbortSignal },
@@ -47,7 +47,7 @@ export class MemoryEvents implements EventStore {
     await new Promise<void>((resolve, reject) => {
       const look = (): void => {
         if (signal.aborted) reject(signal.reason);
-        else if (this.#of(partition, tree).has(after + 1)) resolve();
+        else if (this.#getEvents(partition, tree).has(after + 1)) resolve();
         else return;
         this.#waiting.delete(look);
         signal.removeEventListener("abort", look);
@@ -84,7 +84,7 @@ export class MemoryEvents implements EventStore {
   }
 
   /** Creates nothing: a removed tree must not reappear. */
-  #of(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
-    return this.byTenant.of(partition).get(tree) ?? new Map<number, NumberedEvent>();
+  #getEvents(partition: Partition, tree: TreeId): Map<number, NumberedEvent> {
+    return this.byTenant.getItems(partition).get(tree) ?? new Map<number, NumberedEvent>();
   }
 }

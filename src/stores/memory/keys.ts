@@ -9,7 +9,7 @@ export class MemoryKeys implements KeyStore {
     const before = this.#find(partition, tree);
     const isOther = before !== null && before.id !== key.id;
     const kept = isOther ? before : { id: key.id, wrapped: Uint8Array.from(key.wrapped) };
-    this.byTenant.of(partition).set(tree ?? "", kept);
+    this.byTenant.getItems(partition).set(tree ?? "", kept);
     return kept;
   }
 
@@ -18,11 +18,11 @@ export class MemoryKeys implements KeyStore {
   }
 
   async destroy(partition: Partition, tree: TreeId | null): Promise<void> {
-    this.byTenant.of(partition).set(tree ?? "", null);
+    this.byTenant.getItems(partition).set(tree ?? "", null);
   }
 
   #find(partition: Partition, tree: TreeId | null): WrappedKey | null {
-    const kept = this.byTenant.of(partition).get(tree ?? "");
+    const kept = this.byTenant.getItems(partition).get(tree ?? "");
     if (kept === null) throw new KeyDestroyedError({ partition: Partition.key(partition, tree) });
     return kept ?? null;
   }

@@ -10,19 +10,19 @@ export class MemoryLimits implements LimitStore {
     { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
     const { state, waitMs } = LimitState.take(this.#find(partition, key), rate, now);
-    this.byTenant.of(partition).set(key, state);
+    this.byTenant.getItems(partition).set(key, state);
     return waitMs;
   }
 
   async correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void> {
-    this.byTenant.of(partition).set(key, LimitState.correct(this.#find(partition, key), used));
+    this.byTenant.getItems(partition).set(key, LimitState.correct(this.#find(partition, key), used));
   }
 
   async slow(partition: Partition, key: string, until: number): Promise<void> {
-    this.byTenant.of(partition).set(key, LimitState.slow(this.#find(partition, key), until));
+    this.byTenant.getItems(partition).set(key, LimitState.slow(this.#find(partition, key), until));
   }
 
   #find(partition: Partition, key: string): LimitState {
-    return this.byTenant.of(partition).get(key) ?? LimitState.none;
+    return this.byTenant.getItems(partition).get(key) ?? LimitState.none;
   }
 }

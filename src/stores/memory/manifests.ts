@@ -80,8 +80,8 @@ export class MemoryManifests implements ManifestStore {
 
   /** Removes everything of a tree. */
   forget(partition: Partition, tree: TreeId): void {
-    this.#manifests.of(partition).delete(tree);
-    this.#texts.of(partition).delete(tree);
+    this.#manifests.getItems(partition).delete(tree);
+    this.#texts.getItems(partition).delete(tree);
   }
 }
 
@@ -93,7 +93,7 @@ function ofTree<Item>(
   partition: Partition,
   tree: TreeId,
 ): Map<string, Item> {
-  const trees = byTenant.of(partition);
+  const trees = byTenant.getItems(partition);
   const known = trees.get(tree);
   if (known) return known;
   const items = new Map<string, Item>();

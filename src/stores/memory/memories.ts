@@ -48,7 +48,7 @@ export class MemoryMemories implements MemoryStore {
     terms: readonly string[] = [],
   ): Promise<readonly MemoryItem[]> {
     Fact.check(fact);
-    const memory = this.#of(partition, owner);
+    const memory = this.#getOrCreate(partition, owner);
     const before = memory.writes.get(fact.id);
     if (before) return before;
     const replaced = this.#erase(
@@ -84,7 +84,7 @@ export class MemoryMemories implements MemoryStore {
     owner: MemoryOwner,
     request: ForgetRequest,
   ): Promise<readonly MemoryItem[]> {
-    const { writes } = this.#of(partition, owner);
+    const { writes } = this.#getOrCreate(partition, owner);
     const before = writes.get(request.id);
     if (before) return before;
     const erased = this.#erase(partition, owner, (fact) =>
@@ -110,7 +110,7 @@ export class MemoryMemories implements MemoryStore {
     edit: BlockEdit,
   ): Promise<BlockEditResult> {
     MemoryBlock.check(name, edit);
-    const memory = this.#of(partition, owner);
+    const memory = this.#getOrCreate(partition, owner);
     const before = memory.receipts.get(edit.id);
     if (before) return { outcome: "applied", receipt: before };
     const present = memory.blocks.get(name) ?? null;
@@ -135,7 +135,7 @@ export class MemoryMemories implements MemoryStore {
   }
 
   async index(partition: Partition, owner: MemoryOwner, entries: readonly IndexEntry[]): Promise<void> {
-    for (const entry of entries) put(this.#of(partition, owner), entry);
+    for (const entry of entries) put(this.#getOrCreate(partition, owner), entry);
   }
 
   async unindex(partition: Partition, owner: MemoryOwner, items: readonly MemoryItem[]): Promise<void> {
@@ -163,7 +163,7 @@ export class MemoryMemories implements MemoryStore {
     );
   }
 
-  async indexed(
+  async listIndexed(
     partition: Partition,
     owner: MemoryOwner,
     { after, limit }: { readonly after: MemoryItem | null; readonly limit: number },
@@ -182,18 +182,18 @@ export class MemoryMemories implements MemoryStore {
   }
 
   eraseUser(partition: Partition, user: UserId | null): void {
-    for (const [key] of this.#ownersOf(partition, user)) this.#byTenant.of(partition).delete(key);
+    for (const [key] of this.#ownersOf(partition, user)) this.#byTenant.getItems(partition).delete(key);
   }
 
   eraseSession(partition: Partition, session: SessionKey): void {
-    this.#byTenant.of(partition).delete(MemoryOwner.key(MemoryOwner.session(session)));
+    this.#byTenant.getItems(partition).delete(MemoryOwner.key(MemoryOwner.session(session)));
     const index = this.#find(partition, MemoryOwner.user(session.userId))?.index;
     for (const key of index?.keys() ?? [])
       if (key.startsWith(MemoryItem.episodesPrefix(session.id))) index?.delete(key);
   }
 
   #erase(partition: Partition, owner: MemoryOwner, goes: (fact: Fact) => boolean): readonly MemoryItem[] {
-    const memory = this.#of(partition, owner);
+    const memory = this.#getOrCreate(partition, owner);
     const items = memory.facts.filter(goes).map(({ id }) => MemoryItem.fact(id));
     memory.facts = memory.facts.filter((fact) => !goes(fact));
     this.#drop(partition, owner, items);
@@ -208,14 +208,14 @@ export class MemoryMemories implements MemoryStore {
   #ownersOf(partition: Partition, user: UserId | null): (readonly [string, Memory])[] {
     const own = MemoryOwner.key(MemoryOwner.user(user));
     const sessions = MemoryOwner.sessionsPrefix(user);
-    return [...this.#byTenant.of(partition)].filter(([key]) => key === own || key.startsWith(sessions));
+    return [...this.#byTenant.getItems(partition)].filter(([key]) => key === own || key.startsWith(sessions));
   }
 
   #find(partition: Partition, owner: MemoryOwner): Memory | undefined {
-    return this.#byTenant.of(partition).get(MemoryOwner.key(owner));
+    return this.#byTenant.getItems(partition).get(MemoryOwner.key(owner));
   }
 
-  #of(partition: Partition, owner: MemoryOwner): Memory {
+  #getOrCreate(partition: Partition, owner: MemoryOwner): Memory {
     const found = this.#find(partition, owner);
     if (found) return found;
     const fresh: Memory = {
@@ -225,7 +225,7 @@ export class MemoryMemories implements MemoryStore {
       writes: new Map(),
       receipts: new Map(),
     };
-    this.#byTenant.of(partition).set(MemoryOwner.key(owner), fresh);
+    this.#byTenant.getItems(partition).set(MemoryOwner.key(owner), fresh);
     return fresh;
   }
 }

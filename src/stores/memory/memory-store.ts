@@ -44,7 +44,7 @@ class Memory implements Store {
     void this.vectors.eraseSession(partition, session);
   });
   readonly approvals = new MemoryApprovals(
-    (partition, tree) => this.runs.byTenant.of(partition).get(RunId.root(tree))?.userId,
+    (partition, tree) => this.runs.byTenant.getItems(partition).get(RunId.root(tree))?.userId,
   );
   readonly audit: AuditStore;
   readonly manifests = new MemoryManifests();
@@ -62,31 +62,33 @@ class Memory implements Store {
   }
 
   #forget(partition: Partition, tree: TreeId): void {
-    const runs = this.runs.byTenant.of(partition);
+    const runs = this.runs.byTenant.getItems(partition);
     const root = runs.get(RunId.root(tree));
     // A conversation without a name ends with its tree.
     if (root) this.sessions.removeUnnamed(partition, { id: root.sessionId, userId: root.userId });
     for (let number = 0; runs.delete(RunId.of(tree, number)); number += 1);
-    this.events.byTenant.of(partition).delete(tree);
-    removeMatching(this.approvals.byTenant.of(partition), ({ treeId }) => treeId === tree);
+    this.events.byTenant.getItems(partition).delete(tree);
+    removeMatching(this.approvals.byTenant.getItems(partition), ({ treeId }) => treeId === tree);
     this.manifests.forget(partition, tree);
     this.spend.forget(partition, tree);
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
-    const theirs = [...this.runs.byTenant.of(partition).values()].filter(({ userId }) => userId === user);
+    const theirs = [...this.runs.byTenant.getItems(partition).values()].filter(
+      ({ userId }) => userId === user,
+    );
     const runs = new Set(theirs.map(({ runId }) => runId));
     const trees = new Set(theirs.map(({ treeId }) => treeId));
     for (const tree of trees) {
       await this.keys.destroy(partition, tree);
-      this.events.byTenant.of(partition).delete(tree);
+      this.events.byTenant.getItems(partition).delete(tree);
       this.manifests.forget(partition, tree);
     }
     this.webhooks.dropTrees(partition, trees);
-    removeMatching(this.approvals.byTenant.of(partition), ({ treeId }) => trees.has(treeId));
-    removeMatching(this.sessions.byTenant.of(partition), ({ head }) => head.userId === user);
-    removeMatching(this.runs.byTenant.of(partition), ({ runId }) => runs.has(runId));
-    removeMatching(this.cache.byTenant.of(partition), ({ entry }) => entry.userId === user);
+    removeMatching(this.approvals.byTenant.getItems(partition), ({ treeId }) => trees.has(treeId));
+    removeMatching(this.sessions.byTenant.getItems(partition), ({ head }) => head.userId === user);
+    removeMatching(this.runs.byTenant.getItems(partition), ({ runId }) => runs.has(runId));
+    removeMatching(this.cache.byTenant.getItems(partition), ({ entry }) => entry.userId === user);
     this.memory.eraseUser(partition, user);
     this.spend.eraseUser(partition, user);
     await this.vectors.eraseUser(partition, user);

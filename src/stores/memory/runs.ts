@@ -24,14 +24,14 @@ export class MemoryRuns implements RunStore {
   }
 
   async put(partition: Partition, run: RunRecord): Promise<void> {
-    const runs = this.byTenant.of(partition);
+    const runs = this.byTenant.getItems(partition);
     if ((runs.get(run.runId)?.seq ?? -1) < run.seq) runs.set(run.runId, copy(run));
     if (run.parentRunId === null && run.endedAt !== null) this.#onEnd(partition, run.treeId);
   }
 
   async list(partition: Partition, filter: RunFilter, page: PageRequest): Promise<Page<RunRecord>> {
     const found = this.byTenant
-      .of(partition)
+      .getItems(partition)
       .values()
       .filter((run) => fits(run, filter));
     return toPage(found, page, (run) => [run.startedAt, run.runId]);
@@ -39,7 +39,7 @@ export class MemoryRuns implements RunStore {
 
   async search(partition: Partition, search: TreeSearch, request: PageRequest): Promise<Page<RunRecord>> {
     const { size, after } = Page.request(request);
-    const found = [...this.byTenant.of(partition).values()]
+    const found = [...this.byTenant.getItems(partition).values()]
       .filter((run) => run.parentRunId === null && isFound(run, search))
       .toSorted((a, b) => compareFound(search, a, b))
       .map((run) => ({ run, place: toRunCursor(search, run) }));
@@ -50,7 +50,7 @@ export class MemoryRuns implements RunStore {
 
   async live(partition: Partition, { userId }: { readonly userId?: UserId }): Promise<LiveTotals> {
     const totals = { trees: 0, agents: 0, costMicros: 0, inDoubtMicros: 0, reservedMicros: 0 };
-    for (const run of this.byTenant.of(partition).values()) {
+    for (const run of this.byTenant.getItems(partition).values()) {
       const isOther = userId !== undefined && run.userId !== userId;
       if (run.parentRunId !== null || run.endedAt !== null || isOther) continue;
       totals.trees += 1;
@@ -63,7 +63,7 @@ export class MemoryRuns implements RunStore {
   }
 
   async tree(partition: Partition, tree: TreeId): Promise<readonly RunRecord[]> {
-    const found = [...this.byTenant.of(partition).values()].filter((run) => run.treeId === tree);
+    const found = [...this.byTenant.getItems(partition).values()].filter((run) => run.treeId === tree);
     return found.toSorted((a, b) => numberOf(a) - numberOf(b));
   }
 }

@@ -43,7 +43,7 @@ export class MemorySessions implements SessionStore {
     from: { readonly session: SessionKey; readonly entry: EntryId },
     { id, startedAt, title = null, metadata = {} }: NewFork,
   ): Promise<void> {
-    const source = this.#of(partition, from.session);
+    const source = this.#getConversation(partition, from.session);
     const path = await this.path(partition, from.session, { from: from.entry, limit: source.entries.size });
     if (path.length === 0) throw new NotFoundError({ what: "entry", id: from.entry });
     const { userId, agentId, channel } = source.head;
@@ -75,7 +75,7 @@ export class MemorySessions implements SessionStore {
     page: PageRequest,
   ): Promise<Page<SessionHead>> {
     const fitting = this.byTenant
-      .of(partition)
+      .getItems(partition)
       .values()
       .map(toHead)
       .filter((head) => userId === undefined || head.userId === userId)
@@ -85,12 +85,12 @@ export class MemorySessions implements SessionStore {
   }
 
   async rename(partition: Partition, session: SessionKey, title: string | null): Promise<void> {
-    const found = this.#of(partition, session);
+    const found = this.#getConversation(partition, session);
     found.head = { ...found.head, title };
   }
 
   async remove(partition: Partition, session: SessionKey): Promise<void> {
-    this.byTenant.of(partition).delete(toSessionKey(session));
+    this.byTenant.getItems(partition).delete(toSessionKey(session));
     this.#onRemove(partition, session);
   }
 
@@ -100,7 +100,7 @@ export class MemorySessions implements SessionStore {
   }
 
   async append(partition: Partition, session: SessionKey, added: readonly SessionEntry[]): Promise<void> {
-    const found = this.#of(partition, session);
+    const found = this.#getConversation(partition, session);
     for (const entry of added) {
       if (found.entries.has(entry.id)) continue;
       found.entries.set(entry.id, copy(entry));
@@ -163,7 +163,7 @@ export class MemorySessions implements SessionStore {
     session: SessionKey,
     { branch, leaf }: { readonly branch: RunId | null; readonly leaf: EntryId | null },
   ): Promise<void> {
-    const { entries, leaves } = this.#of(partition, session);
+    const { entries, leaves } = this.#getConversation(partition, session);
     if (leaf === null) leaves.delete(branch);
     else if (entries.has(leaf)) leaves.set(branch, leaf);
     else throw new NotFoundError({ what: "entry", id: leaf });
@@ -175,17 +175,17 @@ export class MemorySessions implements SessionStore {
   }
 
   #find(partition: Partition, session: SessionKey): Conversation | undefined {
-    return this.byTenant.of(partition).get(toSessionKey(session));
+    return this.byTenant.getItems(partition).get(toSessionKey(session));
   }
 
-  #of(partition: Partition, session: SessionKey): Conversation {
+  #getConversation(partition: Partition, session: SessionKey): Conversation {
     const found = this.#find(partition, session);
     if (!found) throw new NotFoundError({ what: "session", id: session.id });
     return found;
   }
 
   #create(partition: Partition, head: Conversation["head"]): Conversation {
-    const sessions = this.byTenant.of(partition);
+    const sessions = this.byTenant.getItems(partition);
     const key = toSessionKey(head);
     const conversation = sessions.get(key) ?? { head, entries: new Map(), leaves: new Map() };
     sessions.set(key, conversation);

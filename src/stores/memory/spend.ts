@@ -33,15 +33,15 @@ export class MemorySpend implements SpendStore {
   readonly #sums = new TenantMap<SpendRow>();
 
   async tree(partition: Partition, tree: TreeId): Promise<TreeSpend | null> {
-    return copy(this.byTenant.of(partition).get(tree) ?? null);
+    return copy(this.byTenant.getItems(partition).get(tree) ?? null);
   }
 
   async put(partition: Partition, tree: TreeId, spend: TreeSpend): Promise<void> {
-    const trees = this.byTenant.of(partition);
+    const trees = this.byTenant.getItems(partition);
     const before = trees.get(tree);
     if (before && (before.seq >= spend.seq || before.rolledSeq !== spend.rolledSeq)) return;
     trees.set(tree, copy(spend));
-    const sums = this.#sums.of(partition);
+    const sums = this.#sums.getItems(partition);
     for (const row of Spend.changes(before?.rows ?? [], spend.rows)) {
       const key = JSON.stringify([row.hour, row.agentType, row.model]);
       sums.set(key, { ...row, ...Spend.add(sums.get(key) ?? Spend.none, row) });
@@ -79,14 +79,14 @@ export class MemorySpend implements SpendStore {
     { userId }: { readonly userId?: UserId },
     page: PageRequest,
   ): Promise<Page<CallInDoubt>> {
-    const found = [...this.byTenant.of(partition)].flatMap(([tree, spend]) =>
+    const found = [...this.byTenant.getItems(partition)].flatMap(([tree, spend]) =>
       userId === undefined || spend.userId === userId ? doubtsOf(TreeId.of(tree), spend) : [],
     );
     return toPage(found, page, ({ at, attempt }) => [at, attempt]);
   }
 
   async compact(partition: Partition, before: number): Promise<number> {
-    const quiet = [...this.byTenant.of(partition)].filter(
+    const quiet = [...this.byTenant.getItems(partition)].filter(
       ([, { seq, rolledSeq, rows, calls }]) =>
         rolledSeq < seq &&
         Spend.lastHour({ rows }) < before &&
@@ -99,16 +99,16 @@ export class MemorySpend implements SpendStore {
 
   /** Keeps the money of a tree in rows by day. */
   forget(partition: Partition, tree: TreeId): void {
-    const spend = this.byTenant.of(partition).get(tree);
+    const spend = this.byTenant.getItems(partition).get(tree);
     if (spend) this.#addUp(partition, tree, spend);
-    this.byTenant.of(partition).delete(tree);
+    this.byTenant.getItems(partition).delete(tree);
   }
 
   /** Keeps the money of a user's trees under no user and no tree. */
   eraseUser(partition: Partition, user: UserId | null): void {
-    for (const [tree, spend] of this.byTenant.of(partition))
+    for (const [tree, spend] of this.byTenant.getItems(partition))
       if (spend.userId === user) this.#addUp(partition, TreeId.of(tree), { ...spend, userId: null });
-    const days = this.#days.of(partition);
+    const days = this.#days.getItems(partition);
     for (const [key, row] of days) {
       if (row.userId !== user || user === null) continue;
       days.delete(key);
@@ -119,22 +119,22 @@ export class MemorySpend implements SpendStore {
   #addUp(partition: Partition, tree: TreeId, spend: TreeSpend): void {
     const { userId, seq, rows } = spend;
     for (const row of rows) this.#addDay(partition, { ...row, hour: Spend.dayStart(row.hour), userId });
-    this.byTenant.of(partition).set(tree, { userId, seq, rolledSeq: seq, rows: [], calls: [] });
+    this.byTenant.getItems(partition).set(tree, { userId, seq, rolledSeq: seq, rows: [], calls: [] });
   }
 
   #addDay(partition: Partition, row: DayRow): void {
-    const days = this.#days.of(partition);
+    const days = this.#days.getItems(partition);
     const key = JSON.stringify([row.hour, row.userId, row.agentType, row.model]);
     days.set(key, { ...row, ...Spend.add(days.get(key) ?? Spend.none, row) });
   }
 
   *#allTrees(partition: Partition): Generator<OwnedRow, void> {
-    for (const row of this.#sums.of(partition).values()) yield { ...row, userId: null, treeId: null };
+    for (const row of this.#sums.getItems(partition).values()) yield { ...row, userId: null, treeId: null };
   }
 
   *#rows(partition: Partition): Generator<OwnedRow, void> {
-    for (const row of this.#days.of(partition).values()) yield { ...row, treeId: null };
-    for (const [tree, { rows, userId }] of this.byTenant.of(partition))
+    for (const row of this.#days.getItems(partition).values()) yield { ...row, treeId: null };
+    for (const [tree, { rows, userId }] of this.byTenant.getItems(partition))
       for (const row of rows) yield { ...row, userId, treeId: TreeId.of(tree) };
   }
 }

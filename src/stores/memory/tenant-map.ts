@@ -5,7 +5,7 @@ import { copyJson } from "#base";
 export class TenantMap<Item> {
   readonly #tenants = new Map<string, Map<string, Item>>();
 
-  of(partition: Partition): Map<string, Item> {
+  getItems(partition: Partition): Map<string, Item> {
     const key = Partition.key(partition);
     const known = this.#tenants.get(key);
     if (known) return known;

@@ -19,8 +19,8 @@ export class MemoryVectors implements VectorStore {
   async put(partition: Partition, owner: MemoryOwner, vectors: readonly MemoryVector[]): Promise<void> {
     vectors.forEach(MemoryVector.check);
     const key = MemoryOwner.key(owner);
-    const own = this.#byTenant.of(partition).get(key) ?? new Map<string, MemoryVector>();
-    this.#byTenant.of(partition).set(key, own);
+    const own = this.#byTenant.getItems(partition).get(key) ?? new Map<string, MemoryVector>();
+    this.#byTenant.getItems(partition).set(key, own);
     for (const vector of vectors) own.set(toVectorKey(vector), copy(vector));
   }
 
@@ -30,7 +30,7 @@ export class MemoryVectors implements VectorStore {
     { embedder, vector, kinds, limit }: VectorQuery,
   ): Promise<readonly MemoryHit[]> {
     MemoryVector.check({ vector });
-    const hits = this.#own(partition, owner)
+    const hits = this.#listOwn(partition, owner)
       .filter((each) => each.embedder === embedder && each.vector.length === vector.length)
       .filter(({ item }) => kinds === undefined || kinds.includes(item.kind))
       .map((each) => ({
@@ -48,7 +48,7 @@ export class MemoryVectors implements VectorStore {
 
   drop(partition: Partition, owner: MemoryOwner, items: readonly MemoryItem[]): void {
     const gone = new Set(items.map(MemoryItem.key));
-    const own = this.#byTenant.of(partition).get(MemoryOwner.key(owner));
+    const own = this.#byTenant.getItems(partition).get(MemoryOwner.key(owner));
     for (const [key, { item }] of own ?? []) if (gone.has(MemoryItem.key(item))) own?.delete(key);
   }
 
@@ -57,7 +57,7 @@ export class MemoryVectors implements VectorStore {
     owner: MemoryOwner,
     { after, limit }: { readonly after: VectorPosition | null; readonly limit: number },
   ): Promise<readonly MemoryVector[]> {
-    return this.#own(partition, owner)
+    return this.#listOwn(partition, owner)
       .filter((vector) => after === null || toVectorKey(vector) > toVectorKey(after))
       .toSorted((a, b) => (toVectorKey(a) < toVectorKey(b) ? -1 : 1))
       .slice(0, limit)
@@ -65,22 +65,22 @@ export class MemoryVectors implements VectorStore {
   }
 
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
-    const owners = this.#byTenant.of(partition);
+    const owners = this.#byTenant.getItems(partition);
     const own = MemoryOwner.key(MemoryOwner.user(user));
     const sessions = MemoryOwner.sessionsPrefix(user);
     for (const key of owners.keys()) if (key === own || key.startsWith(sessions)) owners.delete(key);
   }
 
   async eraseSession(partition: Partition, session: SessionKey): Promise<void> {
-    const owners = this.#byTenant.of(partition);
+    const owners = this.#byTenant.getItems(partition);
     owners.delete(MemoryOwner.key(MemoryOwner.session(session)));
     const own = owners.get(MemoryOwner.key(MemoryOwner.user(session.userId)));
     const prefix = MemoryItem.episodesPrefix(session.id);
     for (const key of own?.keys() ?? []) if (key.startsWith(prefix)) own?.delete(key);
   }
 
-  #own(partition: Partition, owner: MemoryOwner): MemoryVector[] {
-    return [...(this.#byTenant.of(partition).get(MemoryOwner.key(owner))?.values() ?? [])];
+  #listOwn(partition: Partition, owner: MemoryOwner): MemoryVector[] {
+    return [...(this.#byTenant.getItems(partition).get(MemoryOwner.key(owner))?.values() ?? [])];
   }
 }
 

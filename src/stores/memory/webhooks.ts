@@ -24,22 +24,22 @@ export class MemoryWebhooks implements WebhookStore {
   readonly #deliveries = new Map<string, StoredDelivery>();
 
   async put(partition: Partition, webhook: WebhookRecord): Promise<void> {
-    this.#webhooks.of(partition).set(webhook.id, copy(webhook));
+    this.#webhooks.getItems(partition).set(webhook.id, copy(webhook));
   }
 
   async get(partition: Partition, id: string): Promise<WebhookRecord | null> {
-    const found = this.#webhooks.of(partition).get(id);
+    const found = this.#webhooks.getItems(partition).get(id);
     return found ? copy(found) : null;
   }
 
   async list(partition: Partition): Promise<readonly WebhookRecord[]> {
-    const found = [...this.#webhooks.of(partition).values()];
+    const found = [...this.#webhooks.getItems(partition).values()];
     return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(copy);
   }
 
   async remove(partition: Partition, id: string): Promise<boolean> {
-    for (const [key] of this.#of(partition, id)) this.#deliveries.delete(key);
-    return this.#webhooks.of(partition).delete(id);
+    for (const [key] of this.#listDeliveries(partition, id)) this.#deliveries.delete(key);
+    return this.#webhooks.getItems(partition).delete(id);
   }
 
   async enqueue(partition: Partition, deliveries: readonly NewWebhookDelivery[]): Promise<void> {
@@ -62,7 +62,7 @@ export class MemoryWebhooks implements WebhookStore {
     { webhookId, status }: { readonly webhookId: string; readonly status?: WebhookDelivery["status"] },
     page: PageRequest,
   ): Promise<Page<WebhookDelivery>> {
-    const all = this.#of(partition, webhookId).map(([, { delivery }]) => delivery);
+    const all = this.#listDeliveries(partition, webhookId).map(([, { delivery }]) => delivery);
     const found = all.filter((delivery) => status === undefined || delivery.status === status);
     return toPage(found.map(copy), page, ({ at, id }) => [at, id]);
   }
@@ -71,7 +71,7 @@ export class MemoryWebhooks implements WebhookStore {
     partition: Partition,
     webhookId: string,
   ): Promise<{ readonly pending: number; readonly dead: number }> {
-    const all = this.#of(partition, webhookId);
+    const all = this.#listDeliveries(partition, webhookId);
     const dead = all.filter(([, { delivery }]) => delivery.status === "dead").length;
     return { pending: all.length - dead, dead };
   }
@@ -84,7 +84,7 @@ export class MemoryWebhooks implements WebhookStore {
       at,
     }: { readonly webhookId: string; readonly id?: string | undefined; readonly at: number },
   ): Promise<number> {
-    const dead = this.#of(partition, webhookId).filter(
+    const dead = this.#listDeliveries(partition, webhookId).filter(
       ([, { delivery }]) => delivery.status === "dead" && (id === undefined || delivery.id === id),
     );
     for (const [key, kept] of dead) {
@@ -154,7 +154,7 @@ export class MemoryWebhooks implements WebhookStore {
       if (owner.tenantId === partition.tenantId && trees.has(delivery.treeId)) this.#deliveries.delete(key);
   }
 
-  #of(partition: Partition, webhookId: string): readonly (readonly [string, StoredDelivery])[] {
+  #listDeliveries(partition: Partition, webhookId: string): readonly (readonly [string, StoredDelivery])[] {
     return [...this.#deliveries].filter(
       ([, kept]) => kept.partition.tenantId === partition.tenantId && kept.delivery.webhookId === webhookId,
     );

@@ -56,19 +56,19 @@ type NotificationHandler = (partition: Partition, tree: TreeId) => void;
 /** Receives notifications of all processes on its own connection, which it renews indefinitely. */
 export class Listener {
   readonly #connectionString: string;
-  readonly #heard: NotificationHandler;
-  readonly #renewed: () => void;
+  readonly #onNotification: NotificationHandler;
+  readonly #onReconnect: () => void;
   #client: Client | null = null;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(
     connectionString: string,
-    on: { readonly heard: NotificationHandler; readonly renewed: () => void },
+    on: { readonly onNotification: NotificationHandler; readonly onReconnect: () => void },
   ) {
     this.#connectionString = connectionString;
-    this.#heard = on.heard;
-    this.#renewed = on.renewed;
+    this.#onNotification = on.onNotification;
+    this.#onReconnect = on.onReconnect;
   }
 
   /** Begins to listen, if it does not yet. */
@@ -81,14 +81,14 @@ export class Listener {
     this.#client = client;
     client.on("notification", ({ payload = "" }) => {
       const { partition, tree } = Partition.parse(payload.slice(payload.indexOf(" ") + 1));
-      if (tree !== null) this.#heard(partition, tree);
+      if (tree !== null) this.#onNotification(partition, tree);
     });
     client.on("error", () => this.#handleLoss(client));
     client.on("end", () => this.#handleLoss(client));
     client
       .connect()
       .then(() => client.query(`listen ${channel}`))
-      .then(this.#renewed, () => this.#handleLoss(client));
+      .then(this.#onReconnect, () => this.#handleLoss(client));
   }
 
   async close(): Promise<void> {

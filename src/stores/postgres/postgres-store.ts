@@ -50,8 +50,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return () => clearInterval(timer);
   });
   const listener = new Listener(connectionString, {
-    heard: (partition, tree) => notifier.ring(partition, tree),
-    renewed: () => notifier.ringAll(),
+    onNotification: (partition, tree) => notifier.ring(partition, tree),
+    onReconnect: () => notifier.ringAll(),
   });
   const close = async (): Promise<void> => {
     await teller.close();

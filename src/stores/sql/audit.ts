@@ -47,7 +47,7 @@ export class SqlAudit implements AuditStore {
     });
   }
 
-  async known(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
+  async findRecorded(partition: Partition, sources: readonly string[]): Promise<readonly string[]> {
     return this.#access.read(partition, async (db, tenant) => {
       const found: string[] = [];
       for (const batch of batches(sources)) {

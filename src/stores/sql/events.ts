@@ -78,7 +78,7 @@ export class SqlEvents implements EventStore {
     return whole.map(({ body }) => upgradeEvent(Json.as(JSON.parse(body))));
   }
 
-  async changed(
+  async waitForEvents(
     partition: Partition,
     tree: TreeId,
     { after, signal }: { readonly after: number; readonly signal: AbortSignal },

@@ -186,7 +186,7 @@ export class SqlMemories implements MemoryStore {
     );
   }
 
-  async indexed(
+  async listIndexed(
     partition: Partition,
     owner: MemoryOwner,
     range: { readonly after: MemoryItem | null; readonly limit: number },

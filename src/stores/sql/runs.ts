@@ -68,7 +68,7 @@ export class SqlRuns implements RunStore {
     const kinds = statuses.flatMap((status) => reasons.map((stopReason) => ({ status, stopReason })));
     // An index serves one status, or one reason: the newest of each are read and put together.
     const lists = await Promise.all(
-      kinds.map((kind) => this.#newest(partition, { ...filter, ...kind }, { limit: size + 1, after })),
+      kinds.map((kind) => this.#listNewest(partition, { ...filter, ...kind }, { limit: size + 1, after })),
     );
     const rows =
       lists.length === 1
@@ -81,7 +81,7 @@ export class SqlRuns implements RunStore {
   }
 
   /** The newest runs of one status and reason, or of any. */
-  async #newest(
+  async #listNewest(
     partition: Partition,
     filter: Omit<RunFilter, "status" | "stopReason"> & {
       readonly status: RunStatus | undefined;

@@ -118,7 +118,7 @@ function failOccasionally(store: Store): Store {
     ...store,
     audit: {
       append: (...given) => hurt(() => audit.append(...given)),
-      known: (...given) => audit.known(...given),
+      findRecorded: (...given) => audit.findRecorded(...given),
       read: (...given) => audit.read(...given),
       list: (...given) => audit.list(...given),
       head: (...given) => audit.head(...given),
@@ -129,7 +129,7 @@ function failOccasionally(store: Store): Store {
       append: (...given) => hurt(() => events.append(...given)),
       rewrite: (...given) => hurt(() => events.rewrite(...given)),
       read: (...given) => events.read(...given),
-      changed: (...given) => events.changed(...given),
+      waitForEvents: (...given) => events.waitForEvents(...given),
       changes: (...given) => events.changes(...given),
     },
   };

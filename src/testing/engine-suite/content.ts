@@ -87,7 +87,7 @@ export const contentCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         await inbox.next();
         await inbox.next();
-        const said = [...inbox.steering(), ...inbox.followUps()];
+        const said = [...inbox.takeSteering(), ...inbox.takeFollowUps()];
         const blocks = said.flatMap(({ files = [] }) => files);
         const { message } = await ctx.llm([{ role: "user", content: blocks }], { model: readingModel });
         const { untrusted, private: isPrivate } = ctx.labels;

@@ -89,8 +89,8 @@ export const continueCases: readonly EngineCase[] = [
         heard.push(await ctx.waitFor("signal", { timeoutS: 0.01 }), (await inbox.next())?.text ?? null);
         return [
           ...heard,
-          inbox.steering().map(({ text }) => text),
-          inbox.followUps().map(({ text }) => text),
+          inbox.takeSteering().map(({ text }) => text),
+          inbox.takeFollowUps().map(({ text }) => text),
         ];
       });
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {

@@ -136,7 +136,7 @@ export const holdCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         const signal = await ctx.waitFor("news");
         const message = await inbox.next();
-        return [signal, message?.text ?? null, ...inbox.steering().map(({ text }) => text)];
+        return [signal, message?.text ?? null, ...inbox.takeSteering().map(({ text }) => text)];
       });
       const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(writer, "work"))).output);
       await onRuntime(harness, { agents: [lead, writer] }, async (runtime) => {

@@ -84,7 +84,7 @@ export const mailboxCases: readonly EngineCase[] = [
       const waiter = agentOf("waiter", async (ctx, inbox) => {
         const signals = [await ctx.waitFor("paid"), await ctx.waitFor("shipped")];
         await ctx.waitFor("all is said");
-        return [...signals, inbox.steering().length, inbox.followUps().length];
+        return [...signals, inbox.takeSteering().length, inbox.takeFollowUps().length];
       });
       await onRuntime(harness, { agents: [waiter] }, async (runtime) => {
         const run = await runtime.start(waiter, "go");

@@ -10,13 +10,13 @@ export const steeringCases: readonly EngineCase[] = [
       const agent = agentOf("agent", async (ctx, inbox) => {
         await ctx.waitFor("go");
         const messages = [await inbox.next(), await inbox.next()];
-        const steering = inbox.steering().map(({ text }) => text);
-        const followUps = inbox.followUps().map(({ text }) => text);
+        const steering = inbox.takeSteering().map(({ text }) => text);
+        const followUps = inbox.takeFollowUps().map(({ text }) => text);
         return [
           messages.map((message) => message?.text ?? null),
           steering,
           followUps,
-          inbox.steering().length,
+          inbox.takeSteering().length,
         ];
       });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
@@ -38,7 +38,7 @@ export const steeringCases: readonly EngineCase[] = [
         await ctx.waitFor("go");
         await inbox.next();
         await inbox.next();
-        return [...inbox.steering(), ...inbox.followUps()].map(({ text }) => text);
+        return [...inbox.takeSteering(), ...inbox.takeFollowUps()].map(({ text }) => text);
       });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const root = await runtime.start(agent, "boot");
@@ -59,7 +59,7 @@ export const steeringCases: readonly EngineCase[] = [
         await inbox.next();
         await ctx.step("tools", () => gate.promise);
         await inbox.next();
-        return inbox.steering().map(({ text }) => text);
+        return inbox.takeSteering().map(({ text }) => text);
       });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const root = await runtime.start(agent, "boot");
@@ -76,14 +76,14 @@ export const steeringCases: readonly EngineCase[] = [
       const agent = agentOf("agent", async (ctx, inbox) => {
         await ctx.waitFor("go");
         await inbox.next();
-        const texts = [...inbox.steering(), ...inbox.followUps()].map(({ text }) => text);
+        const texts = [...inbox.takeSteering(), ...inbox.takeFollowUps()].map(({ text }) => text);
         if (crashed.size === 0) {
           crashed.add("once");
           throw new Error("crash");
         }
         await ctx.waitFor("end");
         await inbox.next();
-        return [...texts, ...inbox.steering().map(({ text }) => text)];
+        return [...texts, ...inbox.takeSteering().map(({ text }) => text)];
       });
       await onRuntime(harness, { agents: [agent] }, async (runtime) => {
         const root = await runtime.start(agent, "boot");

@@ -216,8 +216,8 @@ function everyMethod(ctx: RunContext, inbox: Inbox): readonly (() => unknown)[] 
     () => ctx.cancel(handle, "no"),
     () => ctx.continueAs(null),
     () => inbox.next({ waitS: 60 }),
-    () => inbox.steering(),
-    () => inbox.followUps(),
+    () => inbox.takeSteering(),
+    () => inbox.takeFollowUps(),
   ];
 }
 

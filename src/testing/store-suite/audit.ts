@@ -121,12 +121,12 @@ export const auditCases: readonly StoreCase[] = [
 
   storeCase("no two links record the same decision", async ({ store, tenant }) => {
     await store.audit.append(tenant, chain);
-    assert.deepEqual(await store.audit.known(tenant, ["books/2", "books/3", "books/0"]).then(sortTexts), [
-      "books/0",
-      "books/2",
-    ]);
-    assert.deepEqual(await store.audit.known(tenant, []), []);
-    assert.deepEqual(await store.audit.known(createTenant(), ["books/0"]), []);
+    assert.deepEqual(
+      await store.audit.findRecorded(tenant, ["books/2", "books/3", "books/0"]).then(sortTexts),
+      ["books/0", "books/2"],
+    );
+    assert.deepEqual(await store.audit.findRecorded(tenant, []), []);
+    assert.deepEqual(await store.audit.findRecorded(createTenant(), ["books/0"]), []);
     const again = link(3, "hash-2", { source: "books/1" });
     await assert.rejects(store.audit.append(tenant, [again]), isRefusal);
     await assert.rejects(store.audit.append(tenant, [link(3, "hash-2"), { ...again, index: 4 }]), isRefusal);

@@ -12,7 +12,7 @@ async function tail(
 ): Promise<readonly NumberedEvent[]> {
   const seen: NumberedEvent[] = [];
   for (let cursor = after; cursor < until; cursor = seen.at(-1)?.seq ?? after) {
-    await store.events.changed(tenant, tree, { after: cursor, signal: never });
+    await store.events.waitForEvents(tenant, tree, { after: cursor, signal: never });
     seen.push(...(await store.events.read(tenant, tree, { after: cursor, limit: 7 })));
   }
   return seen;
@@ -56,7 +56,7 @@ export const eventCases: readonly StoreCase[] = [
     await store.events.append(tenant, tree, withReason("nobody-below"));
     const present = withReason("no-lower-priority");
     assert.deepEqual(await store.events.read(tenant, tree, { after: 0, limit: 2 }), present);
-    assert.deepEqual(await store.events.changed(tenant, tree, { after: 0, signal: never }), present);
+    assert.deepEqual(await store.events.waitForEvents(tenant, tree, { after: 0, signal: never }), present);
   }),
 
   storeCase("every character of an event survives", async ({ store, tenant }) => {
@@ -92,8 +92,10 @@ export const eventCases: readonly StoreCase[] = [
     "a wait ends at once if there are events, else when the next one comes",
     async ({ store, tenant }) => {
       await store.events.append(tenant, tree, [eventOf(1)]);
-      assert.deepEqual(await store.events.changed(tenant, tree, { after: 0, signal: never }), [eventOf(1)]);
-      const waiting = store.events.changed(tenant, tree, { after: 1, signal: never });
+      assert.deepEqual(await store.events.waitForEvents(tenant, tree, { after: 0, signal: never }), [
+        eventOf(1),
+      ]);
+      const waiting = store.events.waitForEvents(tenant, tree, { after: 1, signal: never });
       await store.events.append(tenant, tree, [eventOf(2)]);
       assert.deepEqual(await waiting, [eventOf(2)]);
     },
@@ -104,7 +106,7 @@ export const eventCases: readonly StoreCase[] = [
     async (desk) => {
       const { store, tenant } = desk;
       const controller = new AbortController();
-      const waiting = store.events.changed(tenant, tree, { after: 0, signal: controller.signal });
+      const waiting = store.events.waitForEvents(tenant, tree, { after: 0, signal: controller.signal });
       const refused = assert.rejects(waiting, (error) => error === controller.signal.reason);
       await store.events.append(createTenant(), tree, [eventOf(1)]);
       const still = await Promise.race([
@@ -114,9 +116,12 @@ export const eventCases: readonly StoreCase[] = [
       assert.deepEqual(still, []);
       controller.abort(new Error("enough"));
       await refused;
-      await assert.rejects(store.events.changed(tenant, tree, { after: 0, signal: controller.signal }), {
-        message: "enough",
-      });
+      await assert.rejects(
+        store.events.waitForEvents(tenant, tree, { after: 0, signal: controller.signal }),
+        {
+          message: "enough",
+        },
+      );
     },
   ),
 

@@ -186,7 +186,7 @@ export function blockEditOf(id: string, fields: Partial<BlockEdit> = {}): BlockE
 export function questionOf(number: number, fields: Partial<ApprovalRequest> = {}): ApprovalRequest {
   const runId = fields.runId ?? root;
   return {
-    id: ApprovalId.at(StepId.of(runId, "tool", number), 0),
+    id: ApprovalId.of(StepId.of(runId, "tool", number), 0),
     treeId: RunId.tree(runId),
     runId,
     agentId: AgentId.of("writer"),

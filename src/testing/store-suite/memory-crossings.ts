@@ -48,7 +48,7 @@ const reads: readonly ((store: Store, person: Person) => Promise<unknown>)[] = [
   async ({ vectors, memory }, { partition, owner }) =>
     vectors
       ? vectors.search(partition, owner, { embedder: "e", vector: [1, 1], limit: 50 })
-      : memory.indexed(partition, owner, { after: null, limit: 99 }),
+      : memory.listIndexed(partition, owner, { after: null, limit: 99 }),
 ];
 
 const rounds = 30;

@@ -86,7 +86,7 @@ export const memorySearchCases: readonly StoreCase[] = [
     await store.memory.removeBlock(tenant, annOwns, "human");
     await store.memory.unindex(tenant, annOwns, [episode(1), episode(2)]);
     assert.deepEqual(await find(store, tenant, "one three coffee"), []);
-    assert.deepEqual(await store.memory.indexed(tenant, annOwns, { after: null, limit: 9 }), []);
+    assert.deepEqual(await store.memory.listIndexed(tenant, annOwns, { after: null, limit: 9 }), []);
   }),
 
   storeCase("a search finds the facts valid at its moment, or all facts", async ({ store, tenant }) => {
@@ -132,12 +132,12 @@ export const memorySearchCases: readonly StoreCase[] = [
 
   storeCase("the index is listed by item, page by page, each with its terms", async ({ store, tenant }) => {
     for (const n of [3, 1, 2]) await tell(store, tenant, n, `word${n} and word`);
-    const first = await store.memory.indexed(tenant, annOwns, { after: null, limit: 2 });
+    const first = await store.memory.listIndexed(tenant, annOwns, { after: null, limit: 2 });
     assert.deepEqual(
       first.map(({ item }) => item),
       [episode(1), episode(2)],
     );
-    const rest = await store.memory.indexed(tenant, annOwns, { after: first[1]?.item ?? null, limit: 2 });
+    const rest = await store.memory.listIndexed(tenant, annOwns, { after: first[1]?.item ?? null, limit: 2 });
     assert.deepEqual(
       rest.map(({ item, at, terms }) => [item, at, terms.length]),
       [[episode(3), 3, 3]],

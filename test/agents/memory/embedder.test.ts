@@ -105,7 +105,7 @@ test("an invalid result of an embedder is reported, and the fact is found by its
   ]);
 });
 
-const keys: Keys = { of: async () => [{ id: "k", secret: new Uint8Array(32) }] };
+const keys: Keys = { getRing: async () => [{ id: "k", secret: new Uint8Array(32) }] };
 const one: Embedder = {
   ...lying,
   id: "one",

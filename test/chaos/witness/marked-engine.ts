@@ -106,7 +106,7 @@ function markPrimitives(inner: ExecutionPrimitives, trace: (line: TraceLine) => 
     wake: (name) => named(`wake ${name}`, inner.wake(name)),
     // The time may be recomputed: the journal keeps the first.
     sleepUntil: (at) => named("sleep", inner.sleepUntil(at)),
-    cancelled: () => named("cancelled", inner.cancelled()),
+    waitForCancel: () => named("cancelled", inner.waitForCancel()),
     race: async (open) => {
       const winner = await inner.race(open);
       const { runId: run, continuation } = launch;

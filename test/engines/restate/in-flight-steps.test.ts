@@ -26,7 +26,7 @@ test("a closure of a lost attempt is aborted when no attempt has come back for i
   const holder = steps.attempt("execution");
   const signal = await beginEndless(holder);
   expect(signal.aborted).toBe(false);
-  holder.lost();
+  holder.markLost();
   await waitForAbort(signal);
   expect(steps.size).toBe(0);
 });
@@ -38,10 +38,10 @@ test("a closure that the next attempt has taken over outlives the attempt that b
   const left = await beginEndless(first, "left");
   const second = steps.attempt("execution");
   void second.run("taken", new AbortController().signal, async () => result);
-  first.lost();
+  first.markLost();
   await waitForAbort(left);
   expect([taken.aborted, steps.size]).toEqual([false, 1]);
-  second.ended();
+  second.abortAll();
   expect([taken.aborted, steps.size]).toEqual([true, 0]);
 });
 
@@ -55,17 +55,17 @@ test("a closure waits while its attempt is lost, until a later attempt adopts it
   const steps = new InFlightSteps({ stepRetentionMs: 60_000 });
   const first = steps.attempt("execution");
   await beginEndless(first);
-  expect(first.untilHeld("step")).toBeNull();
-  first.lost();
-  const held = first.untilHeld("step");
+  expect(first.waitUntilHeld("step")).toBeNull();
+  first.markLost();
+  const held = first.waitUntilHeld("step");
   expect(held).toBeInstanceOf(Promise);
-  expect(first.untilHeld("step")).toBe(held);
+  expect(first.waitUntilHeld("step")).toBe(held);
   const second = steps.attempt("execution");
   void second.run("step", new AbortController().signal, async () => result);
   await held;
-  expect(first.untilHeld("step")).toBeNull();
-  second.lost();
-  const heldAgain = first.untilHeld("step");
+  expect(first.waitUntilHeld("step")).toBeNull();
+  second.markLost();
+  const heldAgain = first.waitUntilHeld("step");
   steps.close();
   await expect(heldAgain).rejects.toThrow("the execution of this step has ended");
 });
@@ -74,7 +74,7 @@ test("a closure that waits for a later attempt rejects when it is aborted", asyn
   const steps = new InFlightSteps({ stepRetentionMs: 1 });
   const holder = steps.attempt("execution");
   await beginEndless(holder);
-  holder.lost();
-  await expect(holder.untilHeld("step")).rejects.toThrow("the execution of this step has ended");
-  expect(holder.untilHeld("step")).toBeNull();
+  holder.markLost();
+  await expect(holder.waitUntilHeld("step")).rejects.toThrow("the execution of this step has ended");
+  expect(holder.waitUntilHeld("step")).toBeNull();
 });

@@ -29,7 +29,7 @@ async function serveAnswers(
 }
 
 function ingressTo(...urls: readonly string[]): Ingress {
-  const seals = new Seals({ of: async () => [{ id: "key", secret: new Uint8Array(32) }] });
+  const seals = new Seals({ getRing: async () => [{ id: "key", secret: new Uint8Array(32) }] });
   return new Ingress({ urls, names: new ServiceNames("test"), seals, connectTimeoutMs: 20_000 });
 }
 

@@ -115,7 +115,7 @@ test("a value sealed for one tree is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const [one, other] = [fresh().key, fresh().key];
-  const seal = AesSeal.of(one, await keys.of(one));
+  const seal = AesSeal.of(one, await keys.getRing(one));
   const argument = seal.boundTo("call/counter/add").seal(Buffer.from("3"));
   expect((await post(one, argument)).status).toBe(200);
   const pasted = await post(other, argument);
@@ -136,7 +136,7 @@ test("a value sealed for one method is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
   const engine = await worker(keys);
   const { key } = fresh();
-  const argument = AesSeal.of(key, await keys.of(key))
+  const argument = AesSeal.of(key, await keys.getRing(key))
     .boundTo("call/counter/add")
     .seal(Buffer.from("3"));
   expect((await post(key, argument)).status).toBe(200);
@@ -179,8 +179,10 @@ test("a tree with a destroyed key reports it to every caller, and its run is not
   const given = environmentKeys({ REEVE_KEY: secretOf() });
   const destroyed = new Set<string>();
   const keys: Keys = {
-    of: async (partition) =>
-      destroyed.has(partition) ? Promise.reject(new KeyDestroyedError({ partition })) : given.of(partition),
+    getRing: async (partition) =>
+      destroyed.has(partition)
+        ? Promise.reject(new KeyDestroyedError({ partition }))
+        : given.getRing(partition),
   };
   const before = await worker(keys);
   const { tree, execution } = await launch(before, async (primitives) => {
@@ -207,9 +209,9 @@ test("lasting state, and everything that an erased object writes and sends, stay
   const lasting = environmentKeys({ REEVE_KEY: secretOf() });
   const destroyed = new Set<string>();
   const keys: Keys = {
-    of: async (partition) => {
-      const [last] = await lasting.of(partition);
-      const [own] = await given.of(partition);
+    getRing: async (partition) => {
+      const [last] = await lasting.getRing(partition);
+      const [own] = await given.getRing(partition);
       const kept = { ...last, lasting: true };
       return destroyed.has(partition) ? [kept] : [own, kept];
     },
@@ -234,8 +236,10 @@ test("a run gets an error if another tree's key was destroyed, and continues", a
   const given = environmentKeys({ REEVE_KEY: secretOf() });
   const erased = fresh();
   const engine = await worker({
-    of: async (partition) =>
-      partition === erased.key ? Promise.reject(new KeyDestroyedError({ partition })) : given.of(partition),
+    getRing: async (partition) =>
+      partition === erased.key
+        ? Promise.reject(new KeyDestroyedError({ partition }))
+        : given.getRing(partition),
   });
   const { result } = await launch(engine, async (primitives) => {
     const { outcome } = await primitives.race(new Set([primitives.call(erased, "add", 1)]));

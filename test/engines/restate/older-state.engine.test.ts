@@ -99,7 +99,7 @@ test("a call that an older release has sealed waits for that release, and is not
   engine.define(program);
   await engine.serve({ port: 0 });
   const { type, key } = fresh();
-  const argument = AesSeal.of(key, await defaultKeys().of(key)).seal(Buffer.from("3"));
+  const argument = AesSeal.of(key, await defaultKeys().getRing(key)).seal(Buffer.from("3"));
   const sent = await fetch(`${server.ingress}/reeve.counter/${key}/add/send`, {
     method: "POST",
     headers: { "content-type": "application/octet-stream" },

@@ -153,7 +153,7 @@ test("a sleep ends at its time, and at once if that time has passed", async () =
 test("a cancelled run gets one error, and can continue: call, run steps, wait", async () => {
   const started = Promise.withResolvers<void>();
   const { tree, execution, result } = await launch(engine, async (primitives) => {
-    const cancelled = primitives.cancelled();
+    const cancelled = primitives.waitForCancel();
     started.resolve();
     const never = primitives.wake("never");
     const winner = await primitives.race(new Set([never, cancelled]));

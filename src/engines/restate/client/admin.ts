@@ -43,7 +43,7 @@ export class Admin {
   }
 
   /** Returns the id of the deployment at which new invocations of a service start. */
-  async newest(service: string): Promise<string> {
+  async getNewestDeployment(service: string): Promise<string> {
     const { deployment_id: id } = await this.#read<{ readonly deployment_id: string }>(
       `/services/${service}`,
     );
@@ -70,7 +70,7 @@ export class Admin {
    * Returns the unfinished invocations of these deployments, of services with this prefix. `failure`: only those whose
    * last failure contains it.
    */
-  async pinned(
+  async listPinned(
     deployments: readonly string[],
     { prefix, failure }: { readonly prefix: string; readonly failure?: string | undefined },
   ): Promise<readonly string[]> {
@@ -95,7 +95,7 @@ export class Admin {
   }
 
   /** Returns calls of an object that failed and are retried. */
-  async failing(
+  async listFailing(
     service: string,
     key: string,
   ): Promise<readonly Pick<Invocation, "last_failure" | "next_retry_at">[]> {
@@ -105,7 +105,7 @@ export class Admin {
   }
 
   /** Returns the deployment of an unfinished execution that a caller has started. Null if there is none. */
-  async pinnedBy(service: string, caller: string): Promise<string | null> {
+  async findPinnedBy(service: string, caller: string): Promise<string | null> {
     const query = `SELECT pinned_deployment_id FROM sys_invocation WHERE target_service_name = ${quoteSql(service)}
       AND status <> 'completed' AND starts_with(invoked_by_target, ${quoteSql(caller)})
       AND pinned_deployment_id IS NOT NULL LIMIT 1`;
@@ -114,7 +114,7 @@ export class Admin {
   }
 
   /** Returns executions of a service that are paused, or were killed, with the call that started each. */
-  async stopped(
+  async listStopped(
     service: string,
   ): Promise<readonly { readonly id: string; readonly invoked_by_target?: string }[]> {
     return this.#query(`SELECT id, invoked_by_target FROM sys_invocation
@@ -123,7 +123,7 @@ export class Admin {
   }
 
   /** Returns the failure for which the execution was paused. */
-  async pausedFor(execution: string): Promise<string | undefined> {
+  async getPauseReason(execution: string): Promise<string | undefined> {
     const query = `SELECT event_json FROM sys_journal_events WHERE id = ${quoteSql(execution)} AND event_type = 'Paused'
       ORDER BY appended_at DESC LIMIT 1`;
     const [event] = await this.#query<{ readonly event_json: string }>(query);

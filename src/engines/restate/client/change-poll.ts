@@ -33,7 +33,7 @@ export class ChangePoll {
   async waitForChange(object: ObjectAddress, { signal, name }: ChangeOptions): Promise<void> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     either.throwIfAborted();
-    const watched = this.#of(object);
+    const watched = this.#getOrCreate(object);
     const { promise, resolve } = Promise.withResolvers<void>();
     let timer = setTimeout(resolve, nextWait(watched, name));
     const pollSoon = (): void => {
@@ -65,7 +65,7 @@ export class ChangePoll {
 
   /** Notifies waiters that a method in this process has written these names. */
   notifyWritten(object: ObjectAddress, names: ReadonlySet<string>): void {
-    const watched = this.#of(object);
+    const watched = this.#getOrCreate(object);
     if (!watched.runsHere) watched.namedWaits = Infinity;
     watched.runsHere = true;
     for (const { name, pollSoon } of watched.watchers) {
@@ -79,7 +79,7 @@ export class ChangePoll {
     this.#closing.abort(new Error("the engine is closed"));
   }
 
-  #of(object: ObjectAddress): WatchedObject {
+  #getOrCreate(object: ObjectAddress): WatchedObject {
     return this.#objects.getOrCreate(toObjectKey(object), () => ({
       anyWaits: 0,
       namedWaits: 0,

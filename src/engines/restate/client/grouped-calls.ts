@@ -49,7 +49,7 @@ export class GroupedCalls {
       if (line) return enqueueCall(line, waiting);
       const others = new Set<QueuedCall>();
       this.#lines.set(key, others);
-      void this.#send(to, batchMethod, [waiting]).then(() => this.#next(key, to, batchMethod));
+      void this.#send(to, batchMethod, [waiting]).then(() => this.#sendNext(key, to, batchMethod));
     });
   }
 
@@ -59,7 +59,7 @@ export class GroupedCalls {
   }
 
   /** Sends the calls that arrived while the last ones were in flight. */
-  async #next(key: string, to: ObjectAddress, batchMethod: string): Promise<void> {
+  async #sendNext(key: string, to: ObjectAddress, batchMethod: string): Promise<void> {
     const line = this.#lines.get(key);
     for (let calls = takeCalls(line); calls.length > 0; calls = takeCalls(line))
       await this.#send(to, batchMethod, calls);

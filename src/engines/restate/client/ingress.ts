@@ -77,7 +77,7 @@ export class Ingress {
 
   async #call(call: MethodCall, signal?: AbortSignal): Promise<Json> {
     const { to, method } = call;
-    const seal = await this.#seals.of(to.key);
+    const seal = await this.#seals.getSeal(to.key);
     const { parameter: body, reply } = sealCall(seal, call);
     const refused = findTooLarge(body);
     if (refused) throw refused;
@@ -102,7 +102,7 @@ export class Ingress {
 
   async #open(body: Uint8Array, execution: string, tree: ObjectAddress): Promise<Json> {
     try {
-      return openJson(outputSeal(await this.#seals.of(tree.key), execution), body);
+      return openJson(outputSeal(await this.#seals.getSeal(tree.key), execution), body);
     } catch (error) {
       if (error instanceof KeyDestroyedError) return null;
       throw error;

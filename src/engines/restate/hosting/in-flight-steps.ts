@@ -71,14 +71,14 @@ export class StepLease {
   readonly id = randomUUID();
   readonly #steps: Map<string, InFlightStep>;
   readonly #stepRetentionMs: number;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
   #whenIdle: readonly (() => void)[] = [];
   #isLost = false;
 
-  constructor(steps: Map<string, InFlightStep>, stepRetentionMs: number, changed: () => void) {
+  constructor(steps: Map<string, InFlightStep>, stepRetentionMs: number, onChange: () => void) {
     this.#steps = steps;
     this.#stepRetentionMs = stepRetentionMs;
-    this.#changed = changed;
+    this.#onChange = onChange;
   }
 
   /** Runs a closure, or joins the one that an earlier attempt has begun here. */
@@ -102,7 +102,7 @@ export class StepLease {
    * Waits until an attempt that is not lost waits for a closure. Null: one does now. @throws the reason with which the
    * closure is aborted.
    */
-  untilHeld(key: string): Promise<void> | null {
+  waitUntilHeld(key: string): Promise<void> | null {
     const step = this.#steps.get(key);
     if (!step || !step.holder.#isLost || step.controller.signal.aborted) return null;
     if (step.adoption) return step.adoption.promise;
@@ -119,21 +119,21 @@ export class StepLease {
   }
 
   /** Returns the result of a closure here, until it is acknowledged. */
-  known(key: string): StepResult | null {
+  getResult(key: string): StepResult | null {
     return this.#steps.get(key)?.known ?? null;
   }
 
   /** Removes a step whose result is journaled. */
   acknowledge(key: string): void {
     this.#steps.delete(key);
-    this.#changed();
+    this.#onChange();
     if (this.#listHeld().length > 0) return;
     for (const resolve of this.#whenIdle) resolve();
     this.#whenIdle = [];
   }
 
   /** Resolves when this attempt runs no closure and all results are journaled. */
-  async idle(): Promise<void> {
+  async waitForIdle(): Promise<void> {
     if (this.#listHeld().length === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#whenIdle = [...this.#whenIdle, resolve];
@@ -141,13 +141,13 @@ export class StepLease {
   }
 
   /** Handles the end of an attempt whose execution continues: it may return here, or move elsewhere. */
-  lost(): void {
+  markLost(): void {
     this.#isLost = true;
-    if (this.#listHeld().length > 0) setTimeout(() => this.ended(), this.#stepRetentionMs).unref();
+    if (this.#listHeld().length > 0) setTimeout(() => this.abortAll(), this.#stepRetentionMs).unref();
   }
 
   /** Aborts everything that still runs for this attempt: it will not be requested again. */
-  ended(): void {
+  abortAll(): void {
     for (const [key, step] of this.#listHeld()) {
       this.acknowledge(key);
       step.controller.abort(createAbandonedError());
@@ -162,7 +162,7 @@ export class StepLease {
     const result = closure(controller.signal);
     const step: InFlightStep = { controller, result, known: null, holder: this, adoption: null };
     this.#steps.set(key, step);
-    this.#changed();
+    this.#onChange();
     // A closure that threw has no result: the next attempt runs it again.
     step.result.then(
       (result) => (step.known = result),

@@ -180,7 +180,9 @@ export class ObjectCall {
 
   /** Reads names. They are requested together and awaited in order, so that every try is replayed alike. */
   async #read(names: readonly string[], before = async (): Promise<void> => undefined): Promise<void> {
-    const reads = names.map((name) => this.#restate.get<Json>(name, stateSerde(this.#stateSeals.of(name))));
+    const reads = names.map((name) =>
+      this.#restate.get<Json>(name, stateSerde(this.#stateSeals.getSeal(name))),
+    );
     await before();
     for (const [index, read] of reads.entries()) this.#state.set(names[index] ?? "", await read);
   }
@@ -194,7 +196,7 @@ export class ObjectCall {
     const asked = this.#asked[place];
     if (!asked)
       throw new Fetch(async () => {
-        const seal = await this.#seals.at(partition, `ask/${place}`);
+        const seal = await this.#seals.getSeal(partition, `ask/${place}`);
         const { answer, reply } = request(this.#restate, seal);
         this.#asked[place] = await answer().then(
           (value) => ({ value }),
@@ -208,14 +210,14 @@ export class ObjectCall {
   }
 
   /** Returns the id of the execution if the `place`-th request of this call is a sent launch. Else null. */
-  launched(place: number): Json {
+  getLaunchId(place: number): Json {
     const asked = this.#asked[place];
     return asked && "value" in asked ? asked.value : null;
   }
 
   /** Seals a launch. @throws TooLargeError */
   sealLaunch(place: number, run: RunLaunch): Uint8Array {
-    return sealLaunch(this.#seals.ownAt(`ask/${place}`), run);
+    return sealLaunch(this.#seals.getOwnSeal(`ask/${place}`), run);
   }
 
   /** Sends the launches of a try. The next try knows their ids. */
@@ -232,7 +234,7 @@ export class ObjectCall {
     const isErased = this.#stateSeals.isErased(seen);
     const seals: Seal[] = [];
     for (const [index, { partition }] of effects.entries()) {
-      const seal = await this.#seals.at(partition, `send/${index}`);
+      const seal = await this.#seals.getSeal(partition, `send/${index}`);
       seals.push(isErased ? seal.lasting : seal);
     }
     const messages = effects.map(({ prepare }, index) => prepare(seals[index] ?? this.#seals.own));
@@ -346,7 +348,7 @@ class CallAttempt implements ObjectContext {
     this.#change();
     if (run.tree.key !== this.key) throw new TypeError("a tree can launch only its own runs");
     const place = this.#asks++;
-    const name = this.#call.launched(place);
+    const name = this.#call.getLaunchId(place);
     if (name !== null) return Json.as(name);
     this.launches.push({ place, parameter: this.#call.sealLaunch(place, run) });
     return notSent;

@@ -85,7 +85,7 @@ async function readArgument(
 ): Promise<{ readonly argument: Json; readonly using: CallSeals }> {
   const partition = restate.key;
   try {
-    const seal = await all.of(partition);
+    const seal = await all.getSeal(partition);
     const using = new CallSeals({ partition, seal, all, id: restate.request().id, input });
     return { argument: openJson(bind(seal), input), using };
   } catch (error) {

@@ -9,7 +9,7 @@ export class ReplayFuzz {
     return true;
   }
 
-  ended(execution: string): void {
+  forget(execution: string): void {
     this.#known.delete(execution);
   }
 }

@@ -77,15 +77,15 @@ async function executeRun(
   const heartbeatMs = Math.floor(settings.inactivityTimeout / 3) || 20_000;
   const { id, headers, attemptCompletedSignal } = restate.request();
   const partition = headers.get(partitionHeader) ?? "";
-  const seal = await seals.of(partition);
+  const seal = await seals.getSeal(partition);
   const launch = Json.as<RunLaunch>(openJson(launchSeal(seal), input));
   const sealing = { steps: seal, calls: new CallSeals({ partition, seal, all: seals, id, input }) };
   const held = kept.attempt(id);
-  const lost = (): void => held.lost();
-  attemptCompletedSignal.addEventListener("abort", lost, { once: true });
+  const onLost = (): void => held.markLost();
+  attemptCompletedSignal.addEventListener("abort", onLost, { once: true });
   const { promise: thrownAway, reject } = Promise.withResolvers<never>();
   const throwAway = (): void => reject(new RetryableError("to be replayed", { retryAfter: 1 }));
-  const leave = (): void => void held.idle().then(throwAway);
+  const leave = (): void => void held.waitForIdle().then(throwAway);
   executions.begin(id, { launch, leave }, attemptCompletedSignal);
   const goesOn = (pick: number): boolean => {
     if (!fuzz?.isNew(id, pick)) return !executions.isLeaving;
@@ -116,12 +116,16 @@ async function executeRun(
   // An execution without journal entries cannot be moved to another build, and a continuation may need to be.
   if (launch.continuation > 0) await restate.run("continued", () => undefined);
   const returned = await Promise.race([program.run(primitives).catch(retry), thrownAway]);
-  removeLater(restate, [...results.names], { names, partition, seal: sealing.calls.ownAt("remove").lasting });
-  attemptCompletedSignal.removeEventListener("abort", lost);
-  held.ended();
+  removeLater(restate, [...results.names], {
+    names,
+    partition,
+    seal: sealing.calls.getOwnSeal("remove").lasting,
+  });
+  attemptCompletedSignal.removeEventListener("abort", onLost);
+  held.abortAll();
   executions.end();
-  fuzz?.ended(id);
-  return sealJson(outputSeal(sealing.calls.ownAt("output"), id), Json.of(returned ?? null));
+  fuzz?.forget(id);
+  return sealJson(outputSeal(sealing.calls.getOwnSeal("output"), id), Json.of(returned ?? null));
 }
 
 /** Removes large results when the journal expires. The key of the tree may be destroyed by then. */

@@ -126,9 +126,9 @@ export class RunPrimitives implements ExecutionPrimitives {
     const closure = async (signal: AbortSignal): Promise<StepResult> => {
       const attempt = randomUUID();
       const call: StepIo["call"] = async (to, method, argument) => {
-        await this.#held.untilHeld(step);
+        await this.#held.waitUntilHeld(step);
         const answer = await this.#ingress.call({ to, method, argument }, signal);
-        await this.#held.untilHeld(step);
+        await this.#held.waitUntilHeld(step);
         return answer;
       };
       const holder = (): string => this.#held.holderOf(step);
@@ -152,7 +152,7 @@ export class RunPrimitives implements ExecutionPrimitives {
       acknowledge: () => this.#held.acknowledge(step),
     });
     const engine = this.#restate.run(name, action, { serde: plain.binary });
-    return operation.begin(engine, steps, (bytes) => this.#results.read(bytes, this.#held.known(step)));
+    return operation.begin(engine, steps, (bytes) => this.#results.read(bytes, this.#held.getResult(step)));
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Operation {
@@ -171,10 +171,10 @@ export class RunPrimitives implements ExecutionPrimitives {
         ? operation.refuse(begun)
         : operation.begin(begun.engine, begun.reply, (bytes) => openJson(begun.reply, bytes));
     };
-    if (calls.isOwn(to.key)) return make(calls.ownAt(place));
+    if (calls.isOwn(to.key)) return make(calls.getOwnSeal(place));
     this.#later.push(() =>
       calls
-        .at(to.key, place)
+        .getSeal(to.key, place)
         .then(make, (error: unknown) =>
           error instanceof KeyDestroyedError ? operation.refuse(error) : this.#giveUp(error),
         ),
@@ -232,7 +232,7 @@ export class RunPrimitives implements ExecutionPrimitives {
     return this.#watch(this.#restate.sleep(Math.max(0, Math.ceil(at - Date.now()))));
   }
 
-  cancelled(): Operation {
+  waitForCancel(): Operation {
     return this.#watch(this.#restate.cancellation());
   }
 
@@ -243,7 +243,7 @@ export class RunPrimitives implements ExecutionPrimitives {
   async race(open: OpenOperations): Promise<Operation> {
     const { tree: to } = this.launch;
     this.#batch?.issue((method, argument) =>
-      this.#begin({ to, method, argument }, this.#sealing.calls.ownAt(this.#nextPlace())),
+      this.#begin({ to, method, argument }, this.#sealing.calls.getOwnSeal(this.#nextPlace())),
     );
     for (const call of this.#later.splice(0)) await call();
     const operations = [...open].map(toRestateOperation);

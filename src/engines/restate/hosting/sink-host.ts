@@ -29,7 +29,7 @@ export function sinkHost(
   const { settings, names, seals, admin } = host;
   const take = async (restate: RestateObjectContext, input: Uint8Array): Promise<void> => {
     const { key } = restate;
-    const seal = await seals.of(key);
+    const seal = await seals.getSeal(key);
     const argument = readMessage(argumentSeal(seal, definition.type, "take"), input);
     const { id } = restate.request();
     // A call that has made requests before cannot just end: its journal continues. So it is killed.
@@ -51,7 +51,7 @@ export function sinkHost(
 function journaledAsk(restate: RestateObjectContext, names: ServiceNames, seals: CallSeals): CallObject {
   let asked = 0;
   return async (to, method, argument) => {
-    const seal = await seals.at(to.key, `ask/${asked++}`);
+    const seal = await seals.getSeal(to.key, `ask/${asked++}`);
     const { parameter, reply } = sealCall(seal, { to, method, argument });
     const service = names.object(to.type);
     const serdes = { inputSerde: serde.binary, outputSerde: sealedSerde(reply) };

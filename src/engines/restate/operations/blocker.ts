@@ -31,7 +31,7 @@ export async function getBlocker(admin: Admin, execution: string): Promise<Block
       retryAt: null,
     };
   const isStopped = found.status === "paused";
-  const lastError = firstLine((isStopped ? await admin.pausedFor(execution) : found.last_failure) ?? "");
+  const lastError = firstLine((isStopped ? await admin.getPauseReason(execution) : found.last_failure) ?? "");
   const kind = signs.find(([sign]) => sign.test(lastError))?.[1] ?? "stopped";
   // While an execution runs, its last failure says nothing. Exception: a refused run is refused every time.
   if (!isStopped && found.status !== "backing-off" && kind !== "version") return null;
@@ -55,10 +55,10 @@ export async function getObjectBlocker(
   { type, key }: ObjectAddress,
 ): Promise<Blocker | null> {
   const service = names.object(type);
-  for (const failing of await admin.failing(service, key)) {
+  for (const failing of await admin.listFailing(service, key)) {
     const lastError = firstLine(failing.last_failure ?? "");
     if (!otherRelease.test(lastError)) continue;
-    const deployment = await admin.pinnedBy(names.run, `${service}/${key}/`);
+    const deployment = await admin.findPinnedBy(names.run, `${service}/${key}/`);
     const uri = (await admin.deployments()).find(({ id }) => id === deployment)?.uri;
     const retryAt = failing.next_retry_at === undefined ? null : Date.parse(failing.next_retry_at);
     return { kind: "release", lastError, build: uri === undefined ? null : buildAt(uri), retryAt };
@@ -70,7 +70,7 @@ export async function getObjectBlocker(
 export async function findBlocked(admin: Admin, names: ServiceNames): Promise<readonly BlockedExecution[]> {
   const found: BlockedExecution[] = [];
   const prefix = `${names.object("tree")}/`;
-  for (const { id, invoked_by_target: target = "" } of await admin.stopped(names.run)) {
+  for (const { id, invoked_by_target: target = "" } of await admin.listStopped(names.run)) {
     const blocker = await getBlocker(admin, id);
     if (!blocker || blocker.retryAt !== null || !target.startsWith(prefix)) continue;
     const key = target.slice(prefix.length, target.lastIndexOf("/"));

@@ -32,7 +32,7 @@ export class Latency {
   #sumMs = 0;
 
   /** Measures one call, whether it succeeds or not. */
-  async of<T>(call: () => Promise<T>): Promise<T> {
+  async measure<T>(call: () => Promise<T>): Promise<T> {
     const start = performance.now();
     try {
       return await call();

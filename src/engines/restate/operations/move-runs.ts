@@ -33,12 +33,12 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
   const sources = (await deploymentsOf(admin, names.run, from)).map(({ id }) => id);
   const target =
     to === undefined
-      ? await admin.newest(names.run)
+      ? await admin.getNewestDeployment(names.run)
       : (await deploymentsOf(admin, names.run, to)).map(({ id }) => id)[0];
   if (target === undefined) throw new TypeError(`moveRuns: build ${to} is not registered`);
   if (sources.includes(target)) throw new TypeError(`moveRuns: "from" and "to" are the same build (${from})`);
   const look = (): Promise<readonly string[]> =>
-    admin.pinned(sources, { prefix: names.prefix, failure: only && refusal });
+    admin.listPinned(sources, { prefix: names.prefix, failure: only && refusal });
   const find = only === "refused" ? () => lookAgain(look) : look;
   let moved = 0;
   let left = await find();
@@ -65,7 +65,7 @@ async function lookAgain(look: () => Promise<readonly string[]>): Promise<readon
 /** Counts the unfinished invocations of a build. */
 export async function countRuns(admin: Admin, names: ServiceNames, build: string): Promise<number> {
   const deployments = (await deploymentsOf(admin, names.run, build)).map(({ id }) => id);
-  return (await admin.pinned(deployments, { prefix: names.prefix })).length;
+  return (await admin.listPinned(deployments, { prefix: names.prefix })).length;
 }
 
 /** Moves an invocation. Returns false if it is running, or has ended. A pause lets its step end first. */

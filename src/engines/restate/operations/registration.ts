@@ -31,7 +31,7 @@ export async function register(admin: Admin, options: RegistrationOptions): Prom
   const all = await admin.deployments();
   const own = all.find((deployment) => deployment.uri === uri);
   if (own?.metadata?.[programKey] !== program) throw clash(uri);
-  const newestId = await admin.newest(service);
+  const newestId = await admin.getNewestDeployment(service);
   const newest = all.find(({ id }) => id === newestId);
   if (newest === undefined || newest.id === own.id) return;
   const isGone = !sharesPort && new URL(newest.uri).host === new URL(uri).host;

@@ -38,12 +38,14 @@ export class CallSeals {
   }
 
   /** Returns the seal of a call of this invocation. The place distinguishes calls that are otherwise equal. */
-  ownAt(place: string): Seal {
+  getOwnSeal(place: string): Seal {
     return this.#repeat(this.#seal, place);
   }
 
   /** Returns the seal of a call to any partition. */
-  async at(partition: string, place: string): Promise<Seal> {
-    return this.isOwn(partition) ? this.ownAt(place) : this.#repeat(await this.#all.of(partition), place);
+  async getSeal(partition: string, place: string): Promise<Seal> {
+    return this.isOwn(partition)
+      ? this.getOwnSeal(place)
+      : this.#repeat(await this.#all.getSeal(partition), place);
   }
 }

@@ -16,13 +16,13 @@ export class StateSeals {
   }
 
   /** Returns the seal that opens the value of that name. */
-  of(name: string): Seal {
+  getSeal(name: string): Seal {
     return this.#seal.boundTo(`state/${this.#definition.type}/${this.#key}/${name}`);
   }
 
   /** Returns the seal for a new value of that name. */
   forWriting(name: string, isErased: boolean): Seal {
-    const seal = this.of(name);
+    const seal = this.getSeal(name);
     const kind = name.split("/", 1).join();
     return isErased || this.#definition.lasting?.state.includes(kind) ? seal.lasting : seal;
   }
