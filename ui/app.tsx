@@ -1,31 +1,32 @@
 import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense } from "react";
+import type { ReactNode } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { ApiError, pageBase } from "./api/http.ts";
 import { useMe, WithSession } from "./api/session.tsx";
 import { LiveLists } from "./live/live-lists.tsx";
-import { NothingHere, Skeleton } from "./parts/states.tsx";
+import { lateScreen } from "./parts/late-screen.tsx";
+import { NothingHere } from "./parts/states.tsx";
+import { runScreen } from "./run/late-run-screen.ts";
 import { RunsScreen } from "./runs/runs-screen.tsx";
 import { Shell } from "./shell/shell.tsx";
 
-const RunScreen = lazy(async () => ({ default: (await import("./run/run-screen.tsx")).RunScreen }));
-const StepScreen = lazy(async () => ({ default: (await import("./step/step-screen.tsx")).StepScreen }));
-const ApprovalsScreen = lazy(async () => ({
-  default: (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
-}));
-const SpendScreen = lazy(async () => ({ default: (await import("./spend/spend-screen.tsx")).SpendScreen }));
-const AuditScreen = lazy(async () => ({ default: (await import("./audit/audit-screen.tsx")).AuditScreen }));
-const AgentsScreen = lazy(async () => ({
-  default: (await import("./agents/agents-screen.tsx")).AgentsScreen,
-}));
-const AgentScreen = lazy(async () => ({ default: (await import("./agents/agent-screen.tsx")).AgentScreen }));
-const SessionsScreen = lazy(async () => ({
-  default: (await import("./sessions/sessions-screen.tsx")).SessionsScreen,
-}));
-const SessionScreen = lazy(async () => ({
-  default: (await import("./sessions/session-screen.tsx")).SessionScreen,
-}));
-const PlayScreen = lazy(async () => ({ default: (await import("./play/play-screen.tsx")).PlayScreen }));
+const late = {
+  step: lateScreen("Step", async () => (await import("./step/step-screen.tsx")).StepScreen),
+  approvals: lateScreen(
+    "Approvals",
+    async () => (await import("./approvals/approvals-screen.tsx")).ApprovalsScreen,
+  ),
+  spend: lateScreen("Spend", async () => (await import("./spend/spend-screen.tsx")).SpendScreen),
+  audit: lateScreen("Audit", async () => (await import("./audit/audit-screen.tsx")).AuditScreen),
+  agents: lateScreen("Agents", async () => (await import("./agents/agents-screen.tsx")).AgentsScreen),
+  agent: lateScreen("Agent", async () => (await import("./agents/agent-screen.tsx")).AgentScreen),
+  sessions: lateScreen(
+    "Sessions",
+    async () => (await import("./sessions/sessions-screen.tsx")).SessionsScreen,
+  ),
+  session: lateScreen("Session", async () => (await import("./sessions/session-screen.tsx")).SessionScreen),
+  play: lateScreen("Playground", async () => (await import("./play/play-screen.tsx")).PlayScreen),
+};
 
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -51,51 +52,51 @@ export function App(): ReactNode {
         <WithSession>
           <LiveLists>
             <Shell>
-              <Suspense fallback={<Skeleton label="Reeve" />}>
-                <Switch>
-                  <Route path="/runs" component={RunsScreen} />
-                  <Route path="/runs/:tree/:tab?">
-                    {({ tree, tab = "tree" }) => (
-                      <RunScreen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
-                    )}
-                  </Route>
-                  <Route path="/runs/:tree/:number/:step">
-                    {({ tree, number, step }) => (
-                      <StepScreen
-                        tree={decodeURIComponent(tree)}
-                        number={decodeURIComponent(number)}
-                        place={decodeURIComponent(step)}
-                      />
-                    )}
-                  </Route>
-                  <Route path="/approvals/:id?">
-                    {({ id }) => <ApprovalsScreen id={id === undefined ? null : decodeURIComponent(id)} />}
-                  </Route>
-                  <Route path="/spend" component={SpendScreen} />
-                  <Route path="/audit/:link?">
-                    {({ link }) => <AuditScreen link={link === undefined ? null : Number(link)} />}
-                  </Route>
-                  <Route path="/agents" component={AgentsScreen} />
-                  <Route path="/agents/:name">
-                    {({ name }) => <AgentScreen name={decodeURIComponent(name)} />}
-                  </Route>
-                  <Route path="/sessions" component={SessionsScreen} />
-                  <Route path="/sessions/:id">
-                    {({ id }) => <SessionScreen key={id} id={decodeURIComponent(id)} />}
-                  </Route>
-                  <Route path="/play/:agent?">
-                    {({ agent }) => (
-                      <PlayScreen agent={agent === undefined ? null : decodeURIComponent(agent)} />
-                    )}
-                  </Route>
-                  <Route path="/">
-                    <FirstScreen />
-                  </Route>
-                  <Route>
-                    <NothingHere />
-                  </Route>
-                </Switch>
-              </Suspense>
+              <Switch>
+                <Route path="/runs" component={RunsScreen} />
+                <Route path="/runs/:tree/:tab?">
+                  {({ tree, tab = "tree" }) => (
+                    <runScreen.Screen key={tree} tree={decodeURIComponent(tree)} tab={tab} />
+                  )}
+                </Route>
+                <Route path="/runs/:tree/:number/:step">
+                  {({ tree, number, step }) => (
+                    <late.step.Screen
+                      tree={decodeURIComponent(tree)}
+                      number={decodeURIComponent(number)}
+                      place={decodeURIComponent(step)}
+                    />
+                  )}
+                </Route>
+                <Route path="/approvals/:id?">
+                  {({ id }) => (
+                    <late.approvals.Screen id={id === undefined ? null : decodeURIComponent(id)} />
+                  )}
+                </Route>
+                <Route path="/spend" component={late.spend.Screen} />
+                <Route path="/audit/:link?">
+                  {({ link }) => <late.audit.Screen link={link === undefined ? null : Number(link)} />}
+                </Route>
+                <Route path="/agents" component={late.agents.Screen} />
+                <Route path="/agents/:name">
+                  {({ name }) => <late.agent.Screen name={decodeURIComponent(name)} />}
+                </Route>
+                <Route path="/sessions" component={late.sessions.Screen} />
+                <Route path="/sessions/:id">
+                  {({ id }) => <late.session.Screen key={id} id={decodeURIComponent(id)} />}
+                </Route>
+                <Route path="/play/:agent?">
+                  {({ agent }) => (
+                    <late.play.Screen agent={agent === undefined ? null : decodeURIComponent(agent)} />
+                  )}
+                </Route>
+                <Route path="/">
+                  <FirstScreen />
+                </Route>
+                <Route>
+                  <NothingHere />
+                </Route>
+              </Switch>
             </Shell>
           </LiveLists>
         </WithSession>

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { type AgentView, allAgents, type StepFigures, type TreeView } from "#view";
 import { useApprovals } from "../api/queries.ts";
@@ -11,6 +11,7 @@ import type { FeedState } from "../live/tree-feed.ts";
 import { count } from "../parts/amounts.ts";
 import { useEndAnnouncement } from "../parts/announcer.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
+import { lateScreen } from "../parts/late-screen.tsx";
 import { Failure, NothingHere, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useNow } from "../parts/use-now.ts";
@@ -27,7 +28,7 @@ import { TreeGrid } from "./tree-grid.tsx";
 import { numberOf, toRows, type TreeRow } from "./tree-rows.ts";
 import { WhyBanner } from "./why-banner.tsx";
 
-const RunTab = lazy(async () => ({ default: (await import("./tabs/run-tab.tsx")).RunTab }));
+const runTab = lateScreen("Run", async () => (await import("./tabs/run-tab.tsx")).RunTab);
 
 /** One tree, live, with the tab that is open. */
 export function RunScreen({ tree, tab }: { readonly tree: string; readonly tab: string }): ReactNode {
@@ -115,9 +116,7 @@ function RunBody({
       {tab === "tree" ? (
         <TreeTab {...{ state, selection, agent, actions, pending, now }} />
       ) : (
-        <Suspense fallback={<Skeleton label="Run" />}>
-          <RunTab tree={tree} tab={tab} />
-        </Suspense>
+        <runTab.Screen tree={tree} tab={tab} />
       )}
       {dialog && <RunDialogs dialog={dialog} tree={tree} onClose={() => setDialog(null)} />}
     </>

@@ -1,4 +1,4 @@
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { errorText } from "../api/http.ts";
 import { useAgents, useApprovals } from "../api/queries.ts";
@@ -9,6 +9,7 @@ import { KeyBar } from "../parts/key-bar.tsx";
 import { Empty, Failure, Skeleton } from "../parts/states.tsx";
 import { useKeys } from "../parts/use-keys.ts";
 import { useTitle } from "../parts/use-title.ts";
+import { runScreen } from "../run/late-run-screen.ts";
 import { RunsTable } from "./runs-table.tsx";
 import { Summary } from "./summary.tsx";
 import { type RunList, type Show, shows, useRunList } from "./use-run-list.ts";
@@ -29,6 +30,17 @@ const keys = [
   ["?", "all keys"],
 ] as const;
 
+/** Calls once the browser has nothing to do, unless the returned function is called before. */
+function whenIdle(call: () => void): () => void {
+  // Safari does not have idle callbacks.
+  if (!("requestIdleCallback" in window)) {
+    const timer = setTimeout(call, 500);
+    return () => clearTimeout(timer);
+  }
+  const handle = requestIdleCallback(call, { timeout: 2_000 });
+  return () => cancelIdleCallback(handle);
+}
+
 /** All trees: status, spend against cap, why each waits or stopped. */
 export function RunsScreen(): ReactNode {
   useTitle("Runs");
@@ -41,6 +53,8 @@ export function RunsScreen(): ReactNode {
   const pending = useApprovals("pending").data ?? [];
   const list = onlyAsking(useRunList({ show, agent, after }), show, pending);
   const hold = useHold();
+  const hasRuns = list.items !== null && list.items.length > 0;
+  useEffect(() => (hasRuns ? whenIdle(runScreen.preload) : undefined), [hasRuns]);
   const change = (name: string, value: string): void =>
     setParams((before) => {
       const next = new URLSearchParams(before);

@@ -105,17 +105,22 @@ const report = (name: string, figures: object): void =>
 
 test("a tree of 200 agents opens with one request of at most 20 kB, and one for the steps of the selected agent", async () => {
   const { site, team } = await startLarge();
-  const { page, faults } = await visit(site, "/runs");
+  const { page, faults } = await visit(site, "/runs", { script: tapScript });
   await page.getByRole("link", { name: tree }).waitFor();
   await expect.poll(() => site.wire.requests.some((line) => line.startsWith("GET /live "))).toBe(true);
+  // The list has loaded the code of a run.
+  const loaded = `performance.getEntriesByType("resource").filter(({ name }) => name.includes("/run-screen-")).length`;
+  await expect.poll(() => page.evaluate(loaded), { timeout: 10_000 }).toBe(2);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  const [begun, idle] = [performance.now(), await mainThreadMs(session)];
+  const [known, idle] = [site.wire.requests.length, await mainThreadMs(session)];
   await page.getByRole("link", { name: tree }).click();
   await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
-  const openMs = performance.now() - begun;
   const workMs = ((await mainThreadMs(session))["task"] ?? Infinity) - (idle["task"] ?? 0);
-  const asked = site.wire.requests.filter((line) => / \/live\/| \/runs\//.test(line));
+  const [openMs] = (await takeTap(page)).opened;
+  const since = site.wire.requests.slice(known);
+  expect(since.filter((line) => line.includes("/ui/"))).toEqual([]);
+  const asked = since.filter((line) => / \/live\/| \/runs\//.test(line));
   const [opening, steps, ...others] = asked.toSorted((one, other) => other.localeCompare(one));
   expect(opening).toMatch(/^POST \/live\//);
   expect(steps ?? "GET /runs/team/log?").toMatch(/^GET \/runs\/[^/]+\/log\?/);

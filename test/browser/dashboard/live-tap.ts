@@ -19,11 +19,13 @@ export interface Tap {
   readonly keys: readonly number[];
   readonly keyFrames: readonly number[];
   readonly longTasks: readonly number[];
+  /** Milliseconds from a click to the paint of the tree that it opened. */
+  readonly opened: readonly number[];
 }
 
 /** Counts the messages and paints of a tab. It runs before the page, and does not change it. */
 export const tapScript = `(() => {
-  const tap = { messages: [], frames: [], keys: [], keyFrames: [], longTasks: [] };
+  const tap = { messages: [], frames: [], keys: [], keyFrames: [], longTasks: [], opened: [] };
   window.tap = tap;
   const Native = window.SharedWorker;
   if (Native) window.SharedWorker = function SharedWorker(address, options) {
@@ -47,6 +49,13 @@ export const tapScript = `(() => {
       if (selected() === before && frames < 100) return requestAnimationFrame(look);
       tap.keyFrames.push(frames);
       setTimeout(() => tap.keys.push(performance.now() - timeStamp));
+    };
+    requestAnimationFrame(look);
+  }, true);
+  addEventListener("click", ({ timeStamp }) => {
+    const look = () => {
+      if (!document.querySelector('[role="treegrid"]')) return requestAnimationFrame(look);
+      setTimeout(() => tap.opened.push(performance.now() - timeStamp));
     };
     requestAnimationFrame(look);
   }, true);
