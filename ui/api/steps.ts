@@ -87,7 +87,7 @@ async function readOn(
   signal: AbortSignal,
 ): Promise<EventLog> {
   const wanted = types.length === 0 ? [] : [...types, "run.end"];
-  const events = [...known.events];
+  const events: TreeEvent[] = [];
   let { seq, isOver } = known;
   for (let isMore = true; isMore;) {
     const query = new URLSearchParams({ after: String(seq), size: String(pageSize), own: String(own) });
@@ -99,7 +99,8 @@ async function readOn(
     seq = page.seq;
     isMore = page.next !== null;
   }
-  return { events, seq, isOver };
+  // The same list if nothing came: what was computed from it stays.
+  return { events: events.length === 0 ? known.events : [...known.events, ...events], seq, isOver };
 }
 
 /** Reads the events of a tree or a run, and continues while it is live. */

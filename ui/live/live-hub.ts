@@ -13,12 +13,18 @@ import type { LiveMessage, ServerStatus, TabMessage, TreeEvent, Waiting } from "
  * 2. A tab gets a message only after it has painted the previous one: at most one per frame. The message holds the rows
  * that changed since, however many events there were. A hidden tab paints nothing, so it gets nothing until it is
  * visible.
- * 3. Per tab, only its position and the newest record of each changed run are kept.
+ * 3. Events and records are gathered for a moment before that; a first view, a problem and pieces of answers are not.
+ * 4. Per tab, only its position and the newest record of each changed run are kept.
  */
 
 /** Characters kept of an answer. */
 const keptSpeech = 4_000;
 const statusMs = 5_000;
+/**
+ * The time for which events and records are gathered. The events of one model call come in several parts, which are
+ * painted once, and a busy tree is painted ten times a second.
+ */
+const gatherMs = 100;
 /** Runs that a tab has not taken, from which on it reads its lists again instead. */
 const maxRuns = 500;
 
@@ -58,6 +64,7 @@ export class LiveHub {
   readonly #source: LiveSource;
   #isOpen = false;
   readonly #timer: ReturnType<typeof setInterval>;
+  #gathering: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     this.#source = new LiveSource({
@@ -98,6 +105,7 @@ export class LiveHub {
 
   close(): void {
     clearInterval(this.#timer);
+    clearTimeout(this.#gathering);
     this.#source.close();
   }
 
@@ -116,6 +124,7 @@ export class LiveHub {
       }
     }
     if (message.kind !== "ready") this.#want();
+    else if (this.#gathering !== undefined) return;
     this.#flush();
   }
 
@@ -161,7 +170,7 @@ export class LiveHub {
     }
     for (const { type, runId } of events)
       if (type === "model.end" || type === "run.end") this.#speech.delete(runId);
-    this.#flush();
+    this.#gather();
   }
 
   #applyPieces(pieces: readonly RunPiece[]): void {
@@ -180,7 +189,7 @@ export class LiveHub {
       tab.runs.clear();
       tab.mustRelist = true;
     }
-    this.#flush();
+    this.#gather();
   }
 
   async #ask(): Promise<void> {
@@ -206,7 +215,13 @@ export class LiveHub {
     this.#flush();
   }
 
+  #gather(): void {
+    this.#gathering ??= setTimeout(() => this.#flush(), gatherMs);
+  }
+
   #flush(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
     for (const tab of this.#tabs.values()) {
       if (!tab.isReady) continue;
       const message = this.#messageFor(tab);

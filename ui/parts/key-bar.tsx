@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { Kbd } from "./button.tsx";
 
 /** The keys of a screen at its foot, and a figure at the right. */
@@ -12,14 +12,26 @@ export function KeyBar({
   return (
     <div className="keys">
       {keys.map(([names, does]) => (
-        <span key={names}>
-          {names.split(" ").map((name) => (
-            <Kbd key={name}>{name}</Kbd>
-          ))}
-          {does}
-        </span>
+        <KeyName key={names} names={names} does={does} />
       ))}
       <span className="right">{right}</span>
     </div>
   );
 }
+
+const KeyName = memo(function KeyName({
+  names,
+  does,
+}: {
+  readonly names: string;
+  readonly does: string;
+}): ReactNode {
+  return (
+    <span>
+      {names.split(" ").map((name) => (
+        <Kbd key={name}>{name}</Kbd>
+      ))}
+      {does}
+    </span>
+  );
+});

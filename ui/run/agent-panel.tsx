@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { Link } from "wouter";
 import {
   accountsOf,
@@ -86,19 +86,25 @@ function AgentSteps({
           .slice(-shownSteps)
           .toReversed()
           .map((step) => (
-            <Link key={step.stepId} href={stepPath(step)}>
-              <StepMark state={step.state} markOnly />
-              <span className="el">
-                <InertText text={stepName(step)} />
-              </span>
-              <span className="muted">{timeText(step)}</span>
-              <span className="r">{amountText(step)}</span>
-            </Link>
+            <StepLink key={step.stepId} step={step} />
           ))}
       </div>
     </section>
   );
 }
+
+const StepLink = memo(function StepLink({ step }: { readonly step: StepFigures }): ReactNode {
+  return (
+    <Link href={stepPath(step)}>
+      <StepMark state={step.state} markOnly />
+      <span className="el">
+        <InertText text={stepName(step)} />
+      </span>
+      <span className="muted">{timeText(step)}</span>
+      <span className="r">{amountText(step)}</span>
+    </Link>
+  );
+});
 
 function timeText(step: StepFigures): string {
   const ms = durationOf(step);

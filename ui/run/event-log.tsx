@@ -40,7 +40,11 @@ export function detailOf(event: TreeEvent): string {
 }
 
 /** The last events of a tree, newest first. */
-export function EventLog({ events }: { readonly events: readonly TreeEvent[] }): ReactNode {
+export const EventLog = memo(function EventLog({
+  events,
+}: {
+  readonly events: readonly TreeEvent[];
+}): ReactNode {
   return (
     // Scrolls, so the keyboard must reach it.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -53,7 +57,7 @@ export function EventLog({ events }: { readonly events: readonly TreeEvent[] }):
         ))}
     </div>
   );
-}
+});
 
 /** An event never changes, so its line is painted once. */
 const EventLine = memo(

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { type AgentView, allAgents, type StepFigures, type TreeView } from "#view";
 import { useApprovals } from "../api/queries.ts";
@@ -67,10 +67,11 @@ function useSelection(tree: TreeView): Selection {
   const at = params.get("at");
   const [known, setKnown] = useState(at);
   const [chosen, setChosen] = useState<string | null>(null);
-  // Another part of the page, or the browser, has changed the address.
+  const written = useRef<string | null>(null);
   if (at !== known) {
     setKnown(at);
-    if (chosen !== null && chosenNumber(chosen) !== at) setChosen(null);
+    // Otherwise a link, or the browser, has changed the address.
+    if (at !== written.current) setChosen(null);
   }
   const isSelected = (row: TreeRow): boolean =>
     chosen === null ? row.kind === "agent" && numberOf(row.agent) === at : row.key === chosen;
@@ -78,7 +79,9 @@ function useSelection(tree: TreeView): Selection {
   const rested = useRested(chosen);
   useEffect(() => {
     const number = rested === null ? null : chosenNumber(rested);
-    if (number !== null && number !== at) setParams({ at: number }, { replace: true });
+    if (number === null || number === at) return;
+    written.current = number;
+    setParams({ at: number }, { replace: true });
     // Only a new selection changes the address; a new address changes the selection above.
   }, [rested]);
   const toggle = (key: string): void => {
@@ -150,7 +153,7 @@ function TreeTab({
   readonly now: number;
 }): ReactNode {
   const { view: tree, events, speech } = state;
-  const parent = [...allAgents(tree.root)].find(({ runId }) => runId === agent.parentRunId) ?? null;
+  const parent = parentOf(tree, agent);
   const end = tree.root.end ? tree.at : now;
   const to = Math.max(1000, end - tree.startedAt);
   const axis = useMemo(() => ({ from: 0, to }), [to]);
@@ -228,8 +231,14 @@ function footOf(
 const agentOf = (row: TreeRow | undefined): AgentView | null =>
   row?.kind === "group" ? (row.agents[0] ?? null) : (row?.agent ?? null);
 
+function parentOf({ root }: TreeView, { parentRunId }: AgentView): AgentView | null {
+  if (parentRunId === null) return null;
+  return allAgents(root).find(({ runId }) => runId === parentRunId) ?? null;
+}
+
 /** The questions of a run and all below it. */
 function pendingOf(agent: AgentView, pending: readonly ApprovalRecord[]): readonly ApprovalRecord[] {
+  if (pending.length === 0) return pending;
   const below = new Set<string>([...allAgents(agent)].map(({ runId }) => runId));
   return pending.filter(({ runId }) => below.has(runId));
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { Link } from "wouter";
 import { segment } from "../api/http.ts";
 
@@ -11,7 +11,13 @@ const tabs = [
 ] as const;
 
 /** The views of one tree. */
-export function TabLinks({ tree, tab }: { readonly tree: string; readonly tab: string }): ReactNode {
+export const TabLinks = memo(function TabLinks({
+  tree,
+  tab,
+}: {
+  readonly tree: string;
+  readonly tab: string;
+}): ReactNode {
   return (
     <nav className="tabs" aria-label="Views of the tree">
       {tabs.map(([name, title]) => (
@@ -25,4 +31,4 @@ export function TabLinks({ tree, tab }: { readonly tree: string; readonly tab: s
       ))}
     </nav>
   );
-}
+});

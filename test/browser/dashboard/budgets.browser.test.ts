@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Subscription } from "../../server/sse.ts";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { type LargeTeam, largeTeam } from "./large-team.ts";
-import { gapsOf, percentile, pressKeys, takeTap, tapScript } from "./live-tap.ts";
+import { gapsOf, meterFrames, percentile, pressKeys, takeTap, tapScript } from "./live-tap.ts";
 import { siteOf, visit } from "./open-page.ts";
 
 const tree = "large";
@@ -137,7 +137,7 @@ test("a tree of 200 agents opens with one request of at most 20 kB, and one for 
   team.finish();
 }, 300_000);
 
-test("200 agents at 20 and at 600 events a second: every event is shown, a frame paints once, only changed rows are sent", async () => {
+test("200 agents at 20 and at 600 events a second: every event is shown, at most ten times a second, and only changed rows are sent", async () => {
   const { site, team } = await startLarge();
   const { page, faults } = await visit(site, `/runs/${tree}`, { script: tapScript });
   await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
@@ -159,10 +159,12 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
     )
     .toBe(true);
   const eventsPerCall = (perCall.after - perCall.before) / 20;
-  for (const { events, seconds, maxBusy } of [
-    { events: 20, seconds: 8, maxBusy: 0.5 },
-    { events: 600, seconds: 10, maxBusy: 0.9 },
+  for (const { events, seconds, maxBusy, isMetered } of [
+    { events: 20, seconds: 10, maxBusy: 0.1, isMetered: false },
+    { events: 20, seconds: 5, maxBusy: 0.15, isMetered: true },
+    { events: 600, seconds: 10, maxBusy: 0.4, isMetered: true },
   ]) {
+    await meterFrames(page, isMetered);
     await takeTap(page);
     const [before, from] = [await mainThreadMs(session), await expectAllShown(page, site)];
     const begun = performance.now();
@@ -171,28 +173,29 @@ test("200 agents at 20 and at 600 events a second: every event is shown, a frame
     const last = await expectAllShown(page, site);
     const tookMs = performance.now() - begun;
     const [after, tap] = [await mainThreadMs(session), await takeTap(page)];
-    const rows = tap.messages.reduce((sum, each) => sum + each.rows, 0);
-    const busy = ((after["task"] ?? 0) - (before["task"] ?? 0)) / tookMs;
+    const perS = (name: string): number => (1000 * ((after[name] ?? 0) - (before[name] ?? 0))) / tookMs;
+    const busy = perS("task") / 1000;
     report(`${events} events/s`, {
       events: last - from,
       perSecond: (1000 * (last - from)) / tookMs,
       messages: tap.messages.length,
-      frames: tap.frames.length,
-      rows,
+      rows: tap.messages.reduce((sum, each) => sum + each.rows, 0),
       busyShare: busy,
-      scriptMsPerS: (1000 * ((after["script"] ?? 0) - (before["script"] ?? 0))) / tookMs,
-      layoutMsPerS: (1000 * ((after["layout"] ?? 0) - (before["layout"] ?? 0))) / tookMs,
-      frameP95: percentile(gapsOf(tap.frames), 0.95),
+      scriptMsPerS: perS("script"),
+      layoutMsPerS: perS("layout"),
+      ...(isMetered && { frames: tap.frames.length, frameP95: percentile(gapsOf(tap.frames), 0.95) }),
       longTasks: tap.longTasks.length,
       longest: Math.max(0, ...tap.longTasks),
     });
     // Nothing was lost: no model needed a new view, and the last event is the store's.
     expect(tap.messages.filter(({ isWhole }) => isWhole)).toEqual([]);
     expect(tap.messages.at(-1)?.seq).toBe(last);
-    expect(tap.messages.length).toBeLessThanOrEqual(tap.frames.length);
+    // Events are gathered for 100 ms, and those of a call are painted together.
+    expect(tap.messages.length).toBeLessThanOrEqual(tookMs / 100 + 1);
     // The rows of a message are those of its events, and their ancestors.
     for (const message of tap.messages.filter((each) => each.events < 40))
       expect(message.rows).toBeLessThanOrEqual(message.runs.length + 1);
+    // Processor time, by which a busy machine does not fail it. The budget is 5 % at 20 events/s on a quiet one.
     expect(busy).toBeLessThan(maxBusy);
   }
   // The reasons of five children, their number, and the answer: equal reasons do not pile up.
@@ -237,6 +240,9 @@ test("keys are answered in the next frame, by at most 30 ms of work, also while 
     firstMb: first,
     secondMb: second,
   });
+  // Every key moves the selection, and it stays there while the address follows.
+  expect(Math.max(...still.keyFrames, ...keyFrames)).toBeLessThan(100);
+  expect(await page.getByRole("row", { selected: true }).innerText()).toContain(`~${2 * presses.length}`);
   // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
   expect(percentile(still.keyFrames, 0.95)).toBe(1);
   expect(percentile(keyFrames, 0.95)).toBe(1);

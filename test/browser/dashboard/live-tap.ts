@@ -14,6 +14,7 @@ interface TappedMessage {
 /** Figures of a tab since it was opened. */
 export interface Tap {
   readonly messages: readonly TappedMessage[];
+  /** Times of frames, while they are metered. */
   readonly frames: readonly number[];
   /** Milliseconds from a key to the paint after it, and frames until the selection had moved. */
   readonly keys: readonly number[];
@@ -38,8 +39,15 @@ export const tapScript = `(() => {
     });
     return worker;
   };
-  const frame = (at) => { tap.frames.push(at); requestAnimationFrame(frame); };
-  requestAnimationFrame(frame);
+  let isMetered = false;
+  const frame = (at) => {
+    tap.frames.push(at);
+    if (isMetered) requestAnimationFrame(frame);
+  };
+  window.meterFrames = (wanted) => {
+    if (wanted && !isMetered) requestAnimationFrame(frame);
+    isMetered = wanted;
+  };
   addEventListener("keydown", ({ timeStamp }) => {
     const selected = () => document.querySelector('[role="row"][aria-selected="true"]');
     const before = selected();
@@ -79,6 +87,10 @@ export async function pressKeys(page: Page, keys: readonly string[]): Promise<vo
     })`);
   }
 }
+
+/** Meters frames, or stops. Metering costs some 15 ms of the main thread in a second: it asks for 60 frames. */
+export const meterFrames = (page: Page, isWanted: boolean): Promise<void> =>
+  page.evaluate(`window.meterFrames(${isWanted})`);
 
 /** Reads the figures, and begins new ones. */
 export const takeTap = (page: Page): Promise<Tap> =>
