@@ -123,7 +123,7 @@ async function sqlite(folder: string): Promise<void> {
   file.exec("commit");
   file.close();
   await recalls("sqlite", store);
-  await vectors("sqlite", store.vectors ?? never());
+  await vectors("sqlite", store.vectors ?? refuseVectors());
   await store[Symbol.asyncDispose]();
   await using extension = await sqliteVectorStore({ path: join(folder, "vectors.db") });
   await vectors("sqlite-vec", extension);
@@ -144,14 +144,14 @@ async function postgres(): Promise<void> {
     await server.query(batch, url);
     await server.query("vacuum analyze", url);
     await recalls("postgres", store);
-    await vectors("postgres", store.vectors ?? never());
+    await vectors("postgres", store.vectors ?? refuseVectors());
     await store[Symbol.asyncDispose]();
   } finally {
     await server[Symbol.asyncDispose]();
   }
 }
 
-function never(): never {
+function refuseVectors(): never {
   throw new Error("the store keeps no vectors");
 }
 

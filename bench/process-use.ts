@@ -24,16 +24,16 @@ export class ProcessUse {
     this.#timer = setInterval(() => this.#look(), everyMs);
   }
 
-  used(): Readonly<Record<string, Used>> {
+  finish(): Readonly<Record<string, Used>> {
     clearInterval(this.#timer);
     this.#look();
     const [cpu, memory] = [this.#each(familyCpuMs), this.#each(familyMb)];
-    const of = (name: string): Used => ({
+    const toUsed = (name: string): Used => ({
       cpuMs: (cpu[name] ?? 0) - (this.#before[name] ?? 0),
       peakMb: this.#peaks[name] ?? 0,
       mb: memory[name] ?? 0,
     });
-    return Object.fromEntries(Object.keys(this.#pids).map((name) => [name, of(name)]));
+    return Object.fromEntries(Object.keys(this.#pids).map((name) => [name, toUsed(name)]));
   }
 
   #look(): void {

@@ -58,7 +58,7 @@ export class ServerLoad {
     }
     await Promise.all(starts);
     const startedS = (performance.now() - began) / 1000;
-    const unended = await this.#unended();
+    const unended = await this.#countUnended();
     await Promise.race([Promise.all(this.#watches), delay(10_000)]);
     this.#sockets.destroy();
     return {
@@ -127,7 +127,7 @@ export class ServerLoad {
   }
 
   /** Returns how many accepted trees have not ended, according to the list. */
-  async #unended(): Promise<number> {
+  async #countUnended(): Promise<number> {
     const left = new Set(this.#accepted);
     for (const end = performance.now() + endS * 1000; left.size > 0 && performance.now() < end;) {
       await delay(500);

@@ -74,7 +74,7 @@ async function measure([seconds = 10, perSecond = 30, subscribers = 200]: readon
   // Gives the garbage collector time.
   await delay(5_000);
   console.dir({ offered: { seconds, perSecond, subscribers }, loadBefore, loadAfter, ...figures });
-  console.table(use.used());
+  console.table(use.finish());
   const ended = [worker, server].map((child) => once(child, "exit"));
   for (const child of [worker, server]) child.disconnect();
   await Promise.all(ended);

@@ -26,7 +26,7 @@ const screen = new WatchScreen(watcher, terminal, manualClock(story.now));
 const costs: number[] = [];
 for (let n = 0; n < frames; n += 1) {
   const run = 1 + (n % 200);
-  story.after(50).asks(run, `call-${n}`, { cost: 5_000 });
+  story.advance(50).asks(run, `call-${n}`, { cost: 5_000 });
   const before = process.cpuUsage();
   for (const event of story.events.slice(-4)) watcher.see(event);
   terminal.type(n % 100 < 50 ? "j" : "k"); // draws at once
@@ -36,6 +36,8 @@ for (let n = 0; n < frames; n += 1) {
 screen.close();
 const bytes = terminal.said.length / frames;
 const warm = costs.slice(warmUp).toSorted((a, b) => a - b);
-const at = (share: number): string => (warm[Math.floor(warm.length * share)] ?? 0).toFixed(1);
-console.log(`CPU of a redraw: median ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms`);
+const quantile = (share: number): string => (warm[Math.floor(warm.length * share)] ?? 0).toFixed(1);
+console.log(
+  `CPU of a redraw: median ${quantile(0.5)} ms, p95 ${quantile(0.95)} ms, p99 ${quantile(0.99)} ms`,
+);
 console.log(`${bytes.toFixed(0)} bytes each; load average ${loadavg()[0]?.toFixed(1)}`);

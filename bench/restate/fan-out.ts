@@ -54,7 +54,7 @@ await runtime.serve({ port: 0 });
 
 const variants = {
   bare: () => bare.call("/parent/run", null),
-  ours: async () => {
+  reeve: async () => {
     const { status } = await (await runtime.start(parent, "go")).result();
     if (status !== "completed") throw new Error(`ended ${status}`);
   },
@@ -64,4 +64,4 @@ const stepsPerRun = children * stepsPerChild;
 const figures = await measureAll({ widths, rounds, forMs, stepsPerRun, serverPid: server.pid, variants });
 
 print(["parents at once", "steps/s", "ratio", "ms worker", "ms server", "ratio CPU"]);
-for (const lanes of widths) printPair("bare", "ours", lanes, figures);
+for (const lanes of widths) printPair("bare", "reeve", lanes, figures);

@@ -37,7 +37,7 @@ class LongWorker implements AsyncDisposable {
     this.#child.on("message", (told: Told) => this.#hear(told));
   }
 
-  async until(holds: () => boolean): Promise<void> {
+  async waitUntil(holds: () => boolean): Promise<void> {
     while (!holds()) await once(this.#child, "message");
   }
 
@@ -57,15 +57,15 @@ class LongWorker implements AsyncDisposable {
 }
 
 /** Returns at the last piece of work, with the worker killed. */
-async function untilLast(
+async function waitForLast(
   name: string,
   port: number,
   start: () => Promise<RunHandle>,
 ): Promise<[RunHandle, Mark[]]> {
   await using worker = new LongWorker(name, port, "first");
-  await worker.until(() => worker.isReady);
+  await worker.waitUntil(() => worker.isReady);
   const run = await start();
-  await worker.until(() => worker.marks.at(-1)?.number === length);
+  await worker.waitUntil(() => worker.marks.at(-1)?.number === length);
   return [run, worker.marks];
 }
 
@@ -73,10 +73,10 @@ async function measure(name: string): Promise<boolean> {
   const port = await freePort();
   const agent: Agent = { id: AgentId.of(name), run: async () => null };
   await using runtime = new Runtime({ agents: [agent], engine: restate({ ...server, namespace: name }) });
-  const [run, marks] = await untilLast(name, port, () => runtime.start(agent, "go"));
+  const [run, marks] = await waitForLast(name, port, () => runtime.start(agent, "go"));
   await using second = new LongWorker(name, port, "second");
   const { status } = await run.result();
-  await second.until(() => second.replayMs !== null);
+  await second.waitUntil(() => second.replayMs !== null);
   const replayMs = second.replayMs ?? NaN;
   const laps = (of: (mark: Mark) => number): number[] =>
     marks.slice(1).map((mark, at) => (of(mark) - of(marks[at] ?? mark)) / (length / 10));

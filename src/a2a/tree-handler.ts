@@ -32,7 +32,7 @@ export interface TreeHandlerDeps {
 /** Creates the handler of one request. */
 export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
   const { sdk, call, card, waitS } = deps;
-  const unsupported = (what: string) => async (): Promise<never> => {
+  const refuseUnsupported = (what: string) => async (): Promise<never> => {
     throw new sdk.errors.UnsupportedOperationError(`${what} is not supported`);
   };
   const noPush = async (): Promise<never> => {
@@ -40,8 +40,8 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
   };
   return {
     getAgentCard: async () => card,
-    getAuthenticatedExtendedAgentCard: unsupported("an extended card"),
-    listTasks: unsupported("a list of tasks"),
+    getAuthenticatedExtendedAgentCard: refuseUnsupported("an extended card"),
+    listTasks: refuseUnsupported("a list of tasks"),
     createTaskPushNotificationConfig: noPush,
     getTaskPushNotificationConfig: noPush,
     listTaskPushNotificationConfigs: noPush,

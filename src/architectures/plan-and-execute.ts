@@ -29,11 +29,11 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
     declaredWorkers: () => byName(workers),
     async *run(state, { think, delegate }, prompt) {
       const done = new Map<string, string>();
-      const shown = (ids: Iterable<string>): string =>
+      const describeDone = (ids: Iterable<string>): string =>
         [...ids].map((id) => `${id}: ${done.get(id)}`).join("\n");
       let failure: string | null = null;
       for (let plan = 0; plan <= replans; plan += 1) {
-        const soFar = done.size === 0 ? "" : `\n\nDone, do not plan again:\n${shown(done.keys())}`;
+        const soFar = done.size === 0 ? "" : `\n\nDone, do not plan again:\n${describeDone(done.keys())}`;
         const failed = failure === null ? "" : `\n\nThe last plan failed: ${failure}`;
         const asked = `Make a plan for the task.\n\nTask: ${prompt}\n\nWorkers:\n${describeWorkers(workers)}${soFar}${failed}`;
         const { steps } = await think(asked, { schema });
@@ -45,7 +45,7 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
           if (ready.length === 0) failure = "steps wait for each other, or for an unknown step";
           const made = await Promise.all(
             ready.map(async ({ id, task, worker, after }) => {
-              const results = after.length === 0 ? "" : `\n\nResults so far:\n${shown(after)}`;
+              const results = after.length === 0 ? "" : `\n\nResults so far:\n${describeDone(after)}`;
               return { id, delivery: await delegate(requireWorker(workers, worker), `${task}${results}`) };
             }),
           );
@@ -58,7 +58,9 @@ export function planAndExecute({ workers, replans = 2 }: PlanAndExecuteOptions):
           yield { done: [...done.keys()], failure };
         }
         if (failure !== null) continue;
-        state.output = await think(`Task: ${prompt}\n\nResults:\n${shown(done.keys())}\n\nGive the answer.`);
+        state.output = await think(
+          `Task: ${prompt}\n\nResults:\n${describeDone(done.keys())}\n\nGive the answer.`,
+        );
         return;
       }
       state.interrupted = true;

@@ -168,7 +168,7 @@ export const Shape = {
   compact: (shape: Look, defaults: object): Shape<unknown> => compactShape(shape, defaults),
 
   /** Returns the shape of one of several objects, distinguished by the text of a field. */
-  tagged: <T, Tag extends keyof T & string>(
+  taggedUnion: <T, Tag extends keyof T & string>(
     tag: Tag,
     cases: { readonly [Name in T[Tag] & string]: Shape<Case<T, Tag, Name>> },
   ): Shape<T> => {

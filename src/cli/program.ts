@@ -77,7 +77,7 @@ function programFor(terminal: Terminal, exit: (code: number) => void): Command {
     program,
     terminal,
     exit,
-    asking: (command) =>
+    addServerOptions: (command) =>
       command
         .option("--json", "print JSON: one object, or one per line")
         .option("--url <url>", "server address (default: REEVE_URL, else the `reeve dev` of this folder)"),

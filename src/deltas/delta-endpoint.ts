@@ -113,11 +113,11 @@ export class DeltaEndpoint {
     response.flushHeaders();
     const readers = this.#trees.get(key) ?? new TreeReaders(key, sealer, { hub, clock });
     this.#trees.set(key, readers);
-    const { leave, gone } = readers.add(response);
+    const { leave, remove } = readers.add(response);
     // A subscriber that ends its request has seen the tree end, and still gets the remaining pieces.
     request.once("end", leave).resume();
     response.once("close", () => {
-      gone();
+      remove();
       if (readers.isEmpty) this.#drop(key, readers);
     });
   }

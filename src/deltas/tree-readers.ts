@@ -45,7 +45,7 @@ export class TreeReaders {
   /**
    * Adds a subscriber. Sends every open answer from its beginning, then new pieces. Returns functions that remove it.
    */
-  add(response: ServerResponse): { readonly leave: () => void; readonly gone: () => void } {
+  add(response: ServerResponse): { readonly leave: () => void; readonly remove: () => void } {
     this.#flush();
     const reader: Reader = { response, isLeaving: false };
     this.#readers.add(reader);
@@ -58,7 +58,7 @@ export class TreeReaders {
       reader.isLeaving = true;
       if (this.#pending.size === 0) this.#dismiss(reader);
     };
-    return { leave, gone: () => void this.#readers.delete(reader) };
+    return { leave, remove: () => void this.#readers.delete(reader) };
   }
 
   /** Sends a heartbeat, with the present key. */

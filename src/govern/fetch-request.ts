@@ -45,7 +45,7 @@ export class FetchRequest {
   }
 
   /** `allowed`: fields that may cost anything. */
-  asked(allowed: readonly string[]): GovernedRequest | undefined {
+  toGovernedRequest(allowed: readonly string[]): GovernedRequest | undefined {
     const body = this.#body;
     const { wire, url } = this;
     const id = body?.["model"];
@@ -68,7 +68,7 @@ export class FetchRequest {
   }
 
   /** The same request, which may be answered with no more than is paid for. */
-  limited({ outputTokens }: GovernedGrant): FetchArguments {
+  withLimit({ outputTokens }: GovernedGrant): FetchArguments {
     const [input, init] = this.unchanged;
     const body = this.#body ?? {};
     if (!this.wire) return this.unchanged;
@@ -78,7 +78,7 @@ export class FetchRequest {
     headers.delete("content-length");
     return [
       input,
-      { ...init, headers, body: JSON.stringify({ ...body, ...this.wire.reporting(body), ...limit }) },
+      { ...init, headers, body: JSON.stringify({ ...body, ...this.wire.toReportingFields(body), ...limit }) },
     ];
   }
 }

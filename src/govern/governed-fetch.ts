@@ -20,7 +20,7 @@ export type GovernedFetch = Fetch & { readonly account: SpendAccount };
 export function governedFetch(options: GovernFetchOptions): GovernedFetch {
   const governor = new Governor(options);
   const send: Fetch = (input, init) => (options.fetch ?? fetch)(input, init);
-  const governed: Fetch = async (input, init) => {
+  const fetchGoverned: Fetch = async (input, init) => {
     const request = await FetchRequest.read(input, init);
     try {
       return await makeRequest(request, governor, send);
@@ -29,19 +29,19 @@ export function governedFetch(options: GovernFetchOptions): GovernedFetch {
       throw error;
     }
   };
-  return Object.assign(governed, { account: governor.account });
+  return Object.assign(fetchGoverned, { account: governor.account });
 }
 
 async function makeRequest(request: FetchRequest, governor: Governor, send: Fetch): Promise<Response> {
   const { wire } = request;
-  const asked = request.asked(governor.allowOptions);
+  const asked = request.toGovernedRequest(governor.allowOptions);
   if (!asked || !wire) {
     if (request.costs) governor.allow(request.url);
     return send(...request.unchanged);
   }
   const granted = governor.begin(asked);
   try {
-    return await settleResponse(await send(...request.limited(granted)), {
+    return await settleResponse(await send(...request.withLimit(granted)), {
       wire,
       granted,
       signal: request.signal,

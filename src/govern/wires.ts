@@ -19,7 +19,7 @@ export interface Wire {
   /** Fields that limit the output. The newest comes last, and some providers do not support it. */
   readonly limits: readonly string[];
   /** Returns the fields to add so that the provider reports usage. */
-  readonly reporting: (body: JsonObject) => JsonObject;
+  readonly toReportingFields: (body: JsonObject) => JsonObject;
   /** Returns the usage known after a response, or after one more event of a stream. */
   readonly note: (event: unknown, seen: JsonObject) => JsonObject;
   /** Whether no later event can change the usage. */
@@ -40,7 +40,7 @@ const chat: Wire = {
   family: "chat",
   parts: ["model", "messages", "tools", "functions", "response_format"],
   limits: ["max_tokens", "max_completion_tokens"],
-  reporting: ({ stream, stream_options: options }) =>
+  toReportingFields: ({ stream, stream_options: options }) =>
     stream === true ? { stream_options: { ...objectOf(options), include_usage: true } } : {},
   // Some providers report usage with every event; only the last one counts.
   note: (event, seen) => ({ ...seen, ...objectOf(wireField(event, "usage")) }),
@@ -65,7 +65,7 @@ const responses: Wire = {
   family: "responses",
   parts: ["model", "instructions", "input", "tools", "text"],
   limits: ["max_output_tokens"],
-  reporting: () => ({}),
+  toReportingFields: () => ({}),
   note: (event, seen) => ({
     ...seen,
     ...objectOf(wireField(wireField(event, "response") ?? event, "usage")),
@@ -88,7 +88,7 @@ const messages: Wire = {
   family: "messages",
   parts: ["model", "system", "messages", "tools", "output_format", "output_config"],
   limits: ["max_tokens"],
-  reporting: () => ({}),
+  toReportingFields: () => ({}),
   note: (event, seen) => ({
     ...seen,
     ...objectOf(wireField(wireField(event, "message"), "usage")),

@@ -168,7 +168,7 @@ async function createTransport(sdk: ClientPackage, address: McpServerAddress): P
 function httpTransport(sdk: ClientPackage, address: McpServerAddress, url: URL): Transport {
   const { headers = {}, allowHosts = [], oauth, authProvider, timeoutS = 60, maxBytes = 1_000_000 } = address;
   const longestMs = timeoutS * 1000 + 5_000;
-  const checked = createCheckedFetch({
+  const fetchChecked = createCheckedFetch({
     // Plain HTTP only where the user has named the host.
     policy: createAddressPolicy({
       allow: allowHosts,
@@ -188,7 +188,7 @@ function httpTransport(sdk: ClientPackage, address: McpServerAddress, url: URL):
         ...(oauth.scope !== undefined && { scope: oauth.scope }),
       }));
   return new sdk.StreamableHTTPClientTransport(url, {
-    fetch: (input, init) => (isStandingStream(init) ? noStream() : checked(input, init)),
+    fetch: (input, init) => (isStandingStream(init) ? noStream() : fetchChecked(input, init)),
     requestInit: { headers: revealSecrets(headers) },
     ...(provider && { authProvider: provider }),
   });

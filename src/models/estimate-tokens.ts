@@ -19,7 +19,7 @@ export function estimateTokens(
   tools: readonly ToolDescription[] = [],
   { reported }: MeasuredInput = {},
 ): number {
-  const covered = reported?.covered(messages) ?? 0;
+  const covered = reported?.countCovered(messages) ?? 0;
   // A shorter conversation than the reported one is another one: after a compaction, for example.
   if (!reported || covered < reported.count) return total(messages) + toolTokens(tools);
   return reported.usage.input + total(messages.slice(covered));

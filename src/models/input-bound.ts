@@ -45,9 +45,9 @@ function sumBound(
     const { bytes, files } = measure(message);
     return files.length === 0 ? bytes : bytes + sumSizes(files, (file) => fileTokens(file, reader));
   };
-  const whole = (): number => preamble + sumSizes(tools, toolBytes) + sumSizes(messages, messageTokens);
-  if (!reported) return whole();
-  const covered = reported.covered(messages);
+  const boundAll = (): number => preamble + sumSizes(tools, toolBytes) + sumSizes(messages, messageTokens);
+  if (!reported) return boundAll();
+  const covered = reported.countCovered(messages);
   const seen = new Set(reported.tools);
   const newTools = tools.filter((tool) => !seen.has(tool));
   const answer = messages[covered];
@@ -59,7 +59,7 @@ function sumBound(
     // Thinking is sent back in full, while the stored message may hold only a summary.
     (answer && hasReasoning(answer) ? reported.usage.output : 0);
   // Both are bounds. A long conversation is not added up again for every call of it.
-  return covered > longConversation ? continued : Math.min(continued, whole());
+  return covered > longConversation ? continued : Math.min(continued, boundAll());
 }
 
 /** Whether a part of the prompt asks the provider to write it to its cache. */

@@ -92,8 +92,8 @@ export function languageModel(model: AnyModel, options: LanguageModelOptions = {
 
 /** One call, prepared for both ways of making it. */
 interface CallInput {
-  whole(): PromiseLike<{ readonly content: readonly WirePart[] }>;
-  streamed(): PromiseLike<{ readonly stream: ReadableStream<WirePart> }>;
+  generate(): PromiseLike<{ readonly content: readonly WirePart[] }>;
+  stream(): PromiseLike<{ readonly stream: ReadableStream<WirePart> }>;
 }
 
 /** An abort is answered with the reason given for it, never with an error about it. */
@@ -102,10 +102,10 @@ async function generate(asking: CallInput, call: ModelCall): Promise<ModelRespon
   try {
     call.signal.throwIfAborted();
     if (call.onDelta) {
-      const { stream } = await rejectOnAbort(asking.streamed(), call.signal);
+      const { stream } = await rejectOnAbort(asking.stream(), call.signal);
       return await readStream(stream, answer, call);
     }
-    const { content, ...ending } = await rejectOnAbort(asking.whole(), call.signal);
+    const { content, ...ending } = await rejectOnAbort(asking.generate(), call.signal);
     for (const part of content) answer.add(part);
     answer.add({ ...ending, type: "finish" });
     return requireWhole(answer.build());
@@ -128,11 +128,11 @@ function toCallOptions(
     switch (model.specificationVersion) {
       case "v3": {
         const options = () => ({ ...common, prompt: promptV3(messages, marks) });
-        return { whole: () => model.doGenerate(options()), streamed: () => model.doStream(options()) };
+        return { generate: () => model.doGenerate(options()), stream: () => model.doStream(options()) };
       }
       case "v4": {
         const options = () => ({ ...common, prompt: promptV4(messages, marks) });
-        return { whole: () => model.doGenerate(options()), streamed: () => model.doStream(options()) };
+        return { generate: () => model.doGenerate(options()), stream: () => model.doStream(options()) };
       }
     }
   };

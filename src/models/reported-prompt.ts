@@ -30,16 +30,16 @@ export class ReportedPrompt {
   }
 
   /** Returns the report for the next prompt. If the conversation has only grown, nothing is copied. */
-  next(messages: readonly ChatMessage[], tools: readonly ToolDescription[], usage: Usage): ReportedPrompt {
+  extend(messages: readonly ChatMessage[], tools: readonly ToolDescription[], usage: Usage): ReportedPrompt {
     const own = this.#messages;
-    const hasGrown = own.length === this.count && this.covered(messages) === this.count;
+    const hasGrown = own.length === this.count && this.countCovered(messages) === this.count;
     if (!hasGrown) return ReportedPrompt.of(messages, tools, usage);
     own.push(...messages.slice(this.count));
     return new ReportedPrompt(own, tools, usage);
   }
 
   /** Returns how many messages of a conversation are an unchanged prefix of this prompt. */
-  covered(messages: readonly ChatMessage[]): number {
+  countCovered(messages: readonly ChatMessage[]): number {
     const longest = Math.min(messages.length, this.count);
     let count = 0;
     while (count < longest && messages[count] === this.#messages[count]) count++;

@@ -57,8 +57,8 @@ function toBody(message: IncomingMessage, headers: Headers, deps: ResponseDeps):
     if (error) guard.abort(error);
     guard.end();
   };
-  const last = decoder ? counter.decoded() : counter.plain();
-  if (decoder) pipeline(message, counter.arriving(), decoder, last, finish);
+  const last = decoder ? counter.createDecodedStage() : counter.plain();
+  if (decoder) pipeline(message, counter.createArrivalStage(), decoder, last, finish);
   else pipeline(message, last, finish);
   guard.signal.addEventListener("abort", () => last.destroy(toError(guard.signal.reason)), { once: true });
   return Readable.toWeb(last);
@@ -74,14 +74,14 @@ class BodyCounter {
     this.#deps = deps;
   }
 
-  arriving(): Transform {
+  createArrivalStage(): Transform {
     return this.#stage((size) => {
       this.#arrived += size;
       this.#deps.guard.touch();
     });
   }
 
-  decoded(): Transform {
+  createDecodedStage(): Transform {
     return this.#stage((size) => {
       this.#decoded += size;
       this.#check();

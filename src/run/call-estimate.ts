@@ -257,7 +257,7 @@ function keep(
 ): boolean {
   if (!usage || !Usage.isSane(usage) || usage.input < messages.length) return false;
   const before = prompts.get(key);
-  prompts.set(key, before?.next(messages, tools, usage) ?? ReportedPrompt.of(messages, tools, usage));
+  prompts.set(key, before?.extend(messages, tools, usage) ?? ReportedPrompt.of(messages, tools, usage));
   return true;
 }
 

@@ -201,7 +201,7 @@ export class Conversation<Output = unknown> {
     await this.#beforeMove({ moment: "sessionBeforeFork", move: { session: this.id, entry: at } });
     const copy = { ...head, id: SessionId.of(this.#host.uuid()), startedAt: this.#host.clock.now() };
     if (at !== null) return this.#with(this.agent, await this.#session.fork(at, copy), head);
-    const session = this.#beside(copy.id);
+    const session = this.#toSession(copy.id);
     await session.open({ ...copy, isNamed: true });
     return this.#with(this.agent, session, head);
   }
@@ -211,7 +211,7 @@ export class Conversation<Output = unknown> {
    * it.
    */
   async switchTo(id: string): Promise<Conversation> {
-    const session = this.#beside(SessionId.of(id));
+    const session = this.#toSession(SessionId.of(id));
     const head = await session.head();
     await this.#beforeMove({ moment: "sessionBeforeSwitch", move: { session: this.id, to: session.id } });
     return this.#with(this.#host.agentOf(head), session, head);
@@ -313,7 +313,7 @@ export class Conversation<Output = unknown> {
       await clock.waitUntil(clock.now() + waitMs);
   }
 
-  #beside(id: SessionId): Session {
+  #toSession(id: SessionId): Session {
     const { store, partition, key } = this.#session;
     return new Session(store, partition, { id, userId: key.userId });
   }

@@ -123,8 +123,9 @@ export class RunHandle<Output = Json> {
     const { store } = this.#host;
     const signal = AbortSignal.any([given, this.#host.closed]);
     if (store) {
-      const next = (after: number): Promise<ReplyOf<"events">> => this.#call("events", { after, limit: 1 });
-      return yield* storedEvents({ store, address: this.#tree, next }, from, signal);
+      const readNext = (after: number): Promise<ReplyOf<"events">> =>
+        this.#call("events", { after, limit: 1 });
+      return yield* storedEvents({ store, address: this.#tree, readNext }, from, signal);
     }
     for (let after = from; ;) {
       signal.throwIfAborted();

@@ -268,7 +268,7 @@ export class Runtime {
    * Returns the number of runs that were held or failed.
    */
   sweep(): Promise<number> {
-    return this.#sweep.once();
+    return this.#sweep.runOnce();
   }
 
   /**

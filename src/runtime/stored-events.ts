@@ -8,7 +8,7 @@ export interface StoredTree {
   readonly store: Store;
   readonly address: ObjectAddress;
   /** Asks the tree itself for the first event above a number. */
-  readonly next: (after: number) => Promise<ReplyOf<"events">>;
+  readonly readNext: (after: number) => Promise<ReplyOf<"events">>;
 }
 
 /**
@@ -17,7 +17,7 @@ export interface StoredTree {
  * have: a tree closes with the end of a run.
  */
 export async function* storedEvents(
-  { store, address, next }: StoredTree,
+  { store, address, readNext }: StoredTree,
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<NumberedEvent, void> {
@@ -41,7 +41,7 @@ export async function* storedEvents(
       continue;
     }
     if (mayBeOver) {
-      const { events: unread, closed, more } = await next(after);
+      const { events: unread, closed, more } = await readNext(after);
       if (closed && unread.length === 0) return;
       // A tree with more events than fit into an answer has not said yet whether it is closed.
       mayBeOver = closed || more;

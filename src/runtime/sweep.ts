@@ -46,16 +46,16 @@ export class Sweep {
   start(): void {
     const { clock, everyMs, engine } = this.#deps;
     if (!engine.findBlocked) return;
-    const next = (): void => {
+    const sweepAgain = (): void => {
       // A failed sweep loses nothing: the next one finds the same runs.
-      void this.once().catch(() => undefined);
+      void this.runOnce().catch(() => undefined);
       this.start();
     };
-    this.#disarm = clock.callAt(clock.now() + everyMs, next, { bestEffort: true });
+    this.#disarm = clock.callAt(clock.now() + everyMs, sweepAgain, { bestEffort: true });
   }
 
   /** Sweeps once. Returns the number of runs that were held or failed. */
-  async once(): Promise<number> {
+  async runOnce(): Promise<number> {
     const blocked = (await this.#deps.engine.findBlocked?.()) ?? [];
     let count = 0;
     for (const each of blocked) {

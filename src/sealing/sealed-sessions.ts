@@ -14,7 +14,7 @@ import type { Content, ContentOf } from "./content.ts";
  * not. Titles and metadata are sealed as well.
  */
 export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf): Store["sessions"] {
-  const opened = async (
+  const openEntries = async (
     partition: Parameters<ContentOf>[0],
     kept: readonly SessionEntry[],
   ): Promise<readonly SessionEntry[]> => {
@@ -55,9 +55,9 @@ export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf
     },
     adopt: (partition, session, branch, leaf) => sessions.adopt(partition, session, branch, leaf),
     path: async (partition, session, range) =>
-      opened(partition, await sessions.path(partition, session, range)),
+      openEntries(partition, await sessions.path(partition, session, range)),
     entries: async (partition, session, range) =>
-      opened(partition, await sessions.entries(partition, session, range)),
+      openEntries(partition, await sessions.entries(partition, session, range)),
     leaf: (partition, session, branch) => sessions.leaf(partition, session, branch),
     moveLeaf: (partition, session, move) => sessions.moveLeaf(partition, session, move),
     dropBranch: (partition, session, branch) => sessions.dropBranch(partition, session, branch),

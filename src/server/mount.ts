@@ -99,7 +99,7 @@ export function toMountedCall(
     questions: readQuestions,
     wait: (run, waitS) => {
       const limit = { clock: systemClock, ms: waitS * 1000, onTimeout: () => null, bestEffort: true };
-      return withTimeout<RunResult | null>(limit, ({ signal }) => untilEndOrQuestion(run, signal));
+      return withTimeout<RunResult | null>(limit, ({ signal }) => waitForEndOrQuestion(run, signal));
     },
     decide: async (run, { approval, decision, arguments: given }) => {
       checkScope(principal, "approve");
@@ -135,10 +135,10 @@ const readQuestions = async (run: RunHandle): Promise<readonly ApprovalRecord[]>
   (await run.approvals()).filter(({ decision }) => decision === null);
 
 /** Resolves with the result, or with null once the tree waits for an approval. */
-async function untilEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
-  const pending = async (): Promise<boolean> => (await readQuestions(run)).length > 0;
-  if (await pending()) return null;
+async function waitForEndOrQuestion(run: RunHandle, signal: AbortSignal): Promise<RunResult | null> {
+  const hasQuestions = async (): Promise<boolean> => (await readQuestions(run)).length > 0;
+  if (await hasQuestions()) return null;
   for await (const { type } of run.events({ signal }))
-    if (type === "approval.requested" && (await pending())) return null;
+    if (type === "approval.requested" && (await hasQuestions())) return null;
   return run.result();
 }

@@ -41,7 +41,7 @@ export const shape = {
         ? value
         : refuseRequest(at, `must be a string of 1 to ${max} characters`),
   }),
-  whole: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
+  integer: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
     schema: { type: "integer", minimum: min, maximum: max },
     decode: (value, at) =>
       typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max

@@ -45,14 +45,14 @@ export class SharedTails {
         // Read before the store is read, so that no event in between is missed.
         const { told, isOver } = feed;
         const events =
-          feed.above(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
+          feed.getAbove(after) ?? (await store.read(partition, run.treeId, { after, limit: eventsPerRead }));
         if (events.length > 0) {
           yield events;
           after = events.at(-1)?.seq ?? after;
           continue;
         }
         if (isOver) return;
-        await feed.changed(told, signal);
+        await feed.waitForChange(told, signal);
       }
     } finally {
       this.#leave(feed);
@@ -96,12 +96,12 @@ class Feed {
   }
 
   /** Returns the events above a number. Null if they are no longer in memory. */
-  above(after: number): readonly NumberedEvent[] | null {
+  getAbove(after: number): readonly NumberedEvent[] | null {
     return after < this.#before ? null : this.#recent.slice(after - this.#before);
   }
 
   /** Resolves when there was news since. @throws the signal's reason, and what went wrong with the tree. */
-  async changed(told: number, signal: AbortSignal): Promise<void> {
+  async waitForChange(told: number, signal: AbortSignal): Promise<void> {
     if (this.told === told) await this.#news(signal);
     signal.throwIfAborted();
     if (this.#error !== null) throw this.#error;

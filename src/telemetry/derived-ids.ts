@@ -5,7 +5,7 @@ export class DerivedIds {
   #next: { readonly traceId: string; readonly spanId: string } | null = null;
 
   /** Uses these ids for the span started in `body`; all other spans get random ids. */
-  during<Result>(ids: { readonly traceId: string; readonly spanId: string }, body: () => Result): Result {
+  runWith<Result>(ids: { readonly traceId: string; readonly spanId: string }, body: () => Result): Result {
     this.#next = ids;
     try {
       return body();

@@ -82,7 +82,7 @@ export class Measures {
   }
 
   /** Counts calls that began and whose outcome is unknown. */
-  lost({ type, agent }: ReeveEvent<"model.start" | "tool.start">, count: number): void {
+  countLost({ type, agent }: ReeveEvent<"model.start" | "tool.start">, count: number): void {
     const operation = type === "model.start" ? "chat" : "execute_tool";
     this.#inDoubt.add(count, { [genAi.agentName]: AgentId.type(agent), [genAi.operation]: operation });
   }

@@ -46,7 +46,7 @@ export class RunSpans {
   startCycle({ step, eventId, at }: ReeveEvent<"cycle.start">): void {
     this.endCycle(at);
     const start = { id: SpanId.of(eventId), at, attributes: { [reeve.cycle]: step } };
-    this.#cycle = this.#host.starter.below(this.span, "cycle", start);
+    this.#cycle = this.#host.starter.startChild(this.span, "cycle", start);
   }
 
   /** Also ends open spans in it, whose calls will have no reported outcome. */
@@ -98,7 +98,7 @@ export class RunSpans {
     this.#steps.set(step, open);
     this.#stepOf.set(toCallKey(event), step);
     const lost = open.begin(attempt, at);
-    if (lost > 0) this.#host.measures.lost(event, lost);
+    if (lost > 0) this.#host.measures.countLost(event, lost);
   }
 
   #startStep(event: ReeveEvent<"model.start" | "tool.start">): OpenSpan {
@@ -109,7 +109,7 @@ export class RunSpans {
       const provider = this.#host.providerOf(model);
       const attributes: Attributes = { [genAi.operation]: "chat", [genAi.model]: model, [reeve.step]: step };
       if (provider !== undefined) attributes[genAi.provider] = provider;
-      return this.#host.starter.below(this.now, `chat ${model}`, {
+      return this.#host.starter.startChild(this.now, `chat ${model}`, {
         ...common,
         attributes,
         kind: SpanKind.CLIENT,
@@ -122,7 +122,7 @@ export class RunSpans {
       [genAi.toolCall]: callId,
       [reeve.step]: step,
     };
-    return this.#host.starter.below(this.now, `execute_tool ${tool}`, { ...common, attributes });
+    return this.#host.starter.startChild(this.now, `execute_tool ${tool}`, { ...common, attributes });
   }
 
   #endModel(event: ReeveEvent<"model.end">): void {

@@ -34,7 +34,7 @@ export class SpanStarter {
   }
 
   /** The first of its trace here, below the caller's where there is one. */
-  first(name: string, start: SpanStart, caller: TraceParent | null): OpenSpan {
+  startFirst(name: string, start: SpanStart, caller: TraceParent | null): OpenSpan {
     if (!caller) return this.#start(name, start, ROOT_CONTEXT);
     const { spanId, sampled } = caller;
     const traceFlags = sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
@@ -42,7 +42,7 @@ export class SpanStarter {
     return this.#start(name, start, trace.setSpanContext(ROOT_CONTEXT, remote));
   }
 
-  below(parent: OpenSpan, name: string, start: SpanStart): OpenSpan {
+  startChild(parent: OpenSpan, name: string, start: SpanStart): OpenSpan {
     return this.#start(name, start, parent.context);
   }
 
@@ -53,7 +53,7 @@ export class SpanStarter {
     parent: Context,
   ): OpenSpan {
     const traceId = this.#traceId;
-    const span = this.#ids.during({ traceId, spanId: id }, () =>
+    const span = this.#ids.runWith({ traceId, spanId: id }, () =>
       this.#tracer.startSpan(name, { startTime: hrTime(at), attributes, kind }, parent),
     );
     if (span.isRecording() && span.spanContext().spanId !== id)

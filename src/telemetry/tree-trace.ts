@@ -79,7 +79,7 @@ export class TreeTrace {
     };
     const caller = start.caller === undefined ? null : TraceParent.parse(start.caller);
     const opening = { id: SpanId.of(start.treeId), at: start.at, attributes };
-    this.#span = host.starter.first(`invoke_workflow ${workflow}`, opening, caller);
+    this.#span = host.starter.startFirst(`invoke_workflow ${workflow}`, opening, caller);
   }
 
   /** Whether every run has ended. */
@@ -140,7 +140,7 @@ export class TreeTrace {
       [reeve.priority]: priority,
     };
     const start = { id: SpanId.of(runId), at, attributes };
-    const span = this.#host.starter.below(parent, `invoke_agent ${name}`, start);
+    const span = this.#host.starter.startChild(parent, `invoke_agent ${name}`, start);
     this.#runs.set(runId, new RunSpans(this.#host, span));
     this.#live.add(runId);
   }
@@ -202,6 +202,6 @@ export class TreeTrace {
     const name = AgentId.type(childAgent);
     const attributes = { [genAi.agentName]: name, ...more };
     const start = { id: SpanId.of(eventId), at, attributes };
-    return this.#host.starter.below(spawner?.now ?? this.#span, `spawn ${name}`, start);
+    return this.#host.starter.startChild(spawner?.now ?? this.#span, `spawn ${name}`, start);
   }
 }

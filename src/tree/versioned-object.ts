@@ -20,7 +20,7 @@ import { checkProtocol, protocolNumber, withProtocol } from "./protocol-number.t
  */
 export function versionedObject(definition: ObjectDefinition): ObjectDefinition {
   const { type } = definition;
-  const versioned = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
+  const addProtocolCheck = (methods: ObjectDefinition["methods"]): ObjectDefinition["methods"] =>
     Object.fromEntries(
       Object.entries(methods).map(([name, method]): readonly [string, ObjectMethod] => [
         name,
@@ -35,8 +35,8 @@ export function versionedObject(definition: ObjectDefinition): ObjectDefinition 
     );
   return {
     ...definition,
-    methods: withPreviousNames(type, versioned(definition.methods)),
-    queries: versioned(definition.queries),
+    methods: withPreviousNames(type, addProtocolCheck(definition.methods)),
+    queries: addProtocolCheck(definition.queries),
   };
 }
 

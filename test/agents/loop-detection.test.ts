@@ -17,8 +17,8 @@ function decisions(
   kind: { readonly readOnly: boolean } = acting,
 ): readonly string[] {
   return calls.map(([name, input, result]) => {
-    const before = loops.before(name, input).kind;
-    return before === "allow" ? loops.after(name, input, { result, ...kind }).kind : before;
+    const before = loops.checkCall(name, input).kind;
+    return before === "allow" ? loops.countResult(name, input, { result, ...kind }).kind : before;
   });
 }
 
@@ -67,12 +67,12 @@ test("7.9 a success clears only that call's count", () => {
   decisions(loops, [...times(4, () => ["read", "a", failed] as const), ["read", "b", failed]]);
   decisions(loops, [["read", "a", ok("x")]]);
   expect(decisions(loops, [["read", "a", failed]])).toEqual(["warn"]);
-  expect(loops.before("read", "a")).toEqual({ kind: "allow" });
+  expect(loops.checkCall("read", "a")).toEqual({ kind: "allow" });
   decisions(
     loops,
     times(2, (n) => ["read", `${n}`, failed] as const),
   );
-  expect(loops.before("read", "new")).toMatchObject({ kind: "halt" });
+  expect(loops.checkCall("read", "new")).toMatchObject({ kind: "halt" });
 });
 
 test("7.9 each run has its own counts", () => {
@@ -81,8 +81,8 @@ test("7.9 each run has its own counts", () => {
     first,
     times(5, () => ["read", "a", failed] as const),
   );
-  expect(first.before("read", "a").kind).toBe("block");
-  expect(new LoopDetection().before("read", "a").kind).toBe("allow");
+  expect(first.checkCall("read", "a").kind).toBe("block");
+  expect(new LoopDetection().checkCall("read", "a").kind).toBe("allow");
 });
 
 /** Runs an agent whose model repeats this forever. Returns the number of calls before it was stopped. */

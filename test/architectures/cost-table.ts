@@ -48,7 +48,7 @@ function makePlans({ steps, plans, good }: Readonly<Record<"steps" | "plans" | "
 const makeSupervisor =
   (forward: boolean) =>
   (team: Team, size: Size): Agent => {
-    const workers = team.several(get(size, "asked") / get(size, "rounds"));
+    const workers = team.createWorkers(get(size, "asked") / get(size, "rounds"));
     const model = team.model("lead", askWorkers(workers, get(size, "rounds"), forward));
     return agent({ name: "lead", model, architecture: supervisor({ workers }) });
   };
@@ -57,7 +57,7 @@ const makeRouter =
   (isBroken: boolean) =>
   (team: Team, size: Size): Agent => {
     const first = team.worker("w0", isBroken ? broken : undefined);
-    const [fallback, ...others] = team.several(get(size, "routes"));
+    const [fallback, ...others] = team.createWorkers(get(size, "routes"));
     const model = team.model("lead", () => json({ route: "w0", confidence: 1 }));
     const routes = [first, ...others];
     return agent({ name: "lead", model, architecture: router({ routes, fallback }) });
@@ -66,7 +66,7 @@ const makeRouter =
 const makeDebate =
   (isJudged: boolean) =>
   (team: Team, size: Size): Agent => {
-    const debaters = team.several(get(size, "debaters"));
+    const debaters = team.createWorkers(get(size, "debaters"));
     const judge = isJudged ? team.worker("judge") : undefined;
     return agent({ name: "lead", architecture: debate({ debaters, judge, rounds: get(size, "rounds") }) });
   };
@@ -75,7 +75,7 @@ const makeBlackboard =
   (isFound: boolean) =>
   (team: Team, size: Size): Agent => {
     const rounds = get(size, isFound ? "contributions" : "rounds");
-    const experts = team.several(2);
+    const experts = team.createWorkers(2);
     const model = team.model("lead", (_, number) =>
       json({ done: number > rounds, expert: "w1", answer: "done" }),
     );
@@ -101,7 +101,7 @@ const makePlan =
   (isGood: boolean) =>
   (team: Team, size: Size): Agent => {
     const [steps, plans] = [get(size, "steps"), get(size, "plans")];
-    const workers = [...team.several(1), team.worker("broken", broken)];
+    const workers = [...team.createWorkers(1), team.worker("broken", broken)];
     const model = team.model("lead", makePlans({ steps, plans, good: isGood ? plans : 0 }));
     const architecture = planAndExecute({ workers, replans: plans - 1 });
     return agent({ name: "lead", model, architecture });
@@ -157,7 +157,7 @@ export const costTable: readonly CostCase[] = [
       { asked: 6, rounds: 2 },
     ],
     make: (team, size) => {
-      const workers = team.several(get(size, "asked") / get(size, "rounds"));
+      const workers = team.createWorkers(get(size, "asked") / get(size, "rounds"));
       const model = team.model("lead", askWorkers(workers, get(size, "rounds"), false));
       const members = workers.map(
         (worker) => ({ agent: worker, priority: "high", askTimeoutS: 60 }) as const,

@@ -37,7 +37,7 @@ export class Team {
   }
 
   /** Makes several workers: w1, w2 and so on. */
-  several(count: number): readonly AgentSpec<string>[] {
+  createWorkers(count: number): readonly AgentSpec<string>[] {
     return Array.from({ length: count }, (_, index) => this.worker(`w${index + 1}`));
   }
 

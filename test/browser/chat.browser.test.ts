@@ -15,95 +15,95 @@ test("the guide shows the page that is tested", () => {
 });
 
 test("an answer grows on the page while the model streams", async () => {
-  const { model, next } = talker(pieces);
+  const { model, streamNext } = talker(pieces);
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
-  next();
+  streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
-  next();
+  streamNext();
   await expectShown(page, ["When?", "The pump was built", "streaming"]);
-  next();
+  streamNext();
   await expectShown(page, whole);
   await ask(page, "Really?");
   await expectShown(page, [...whole.slice(0, 2), "Really?", ...whole.slice(1)]);
 });
 
 test("the page continues after a connection breaks during an answer, and repeats no text or question", async () => {
-  const { model, next, asked } = talker(pieces);
+  const { model, streamNext, countCalls } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
   await ask(page, "When?");
-  next();
+  streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
   site.wire.cut();
   await expectShown(page, ["When?", "The pump", "reconnecting"]);
   site.wire.mend();
   await expectShown(page, ["When?", "The pump", "streaming"]);
-  next();
-  next();
+  streamNext();
+  streamNext();
   await expectShown(page, whole);
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("an answer that ended during a disconnect is shown whole after the reconnect", async () => {
-  const { model, next, asked } = talker(pieces);
+  const { model, streamNext, countCalls } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
   await ask(page, "When?");
-  next();
+  streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
   site.wire.cut();
-  next();
-  next();
+  streamNext();
+  streamNext();
   const statuses = async () => (await site.runtime.runs.list()).items.map(({ status }) => status);
   await expect.poll(statuses, patience).toEqual(["completed"]);
   site.wire.mend();
   await expectShown(page, whole);
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a question lost on the network is sent again, once", async () => {
-  const { model, next, asked } = talker(pieces);
+  const { model, streamNext, countCalls } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
   site.wire.cut();
   await ask(page, "When?");
   await expectShown(page, ["When?", "reconnecting"]);
   site.wire.mend();
-  for (const _ of pieces) next();
+  for (const _ of pieces) streamNext();
   await expectShown(page, whole);
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a message with a lost acknowledgement is sent again and counts once", async () => {
-  const { model, next, asked } = talker(pieces);
+  const { model, streamNext, countCalls } = talker(pieces);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(site, "talker");
   site.wire.silence();
   await ask(page, "When?");
-  await expect.poll(asked, patience).toBe(1);
+  await expect.poll(countCalls, patience).toBe(1);
   site.wire.cut();
   await expectShown(page, ["When?", "reconnecting"]);
   site.wire.mend();
-  for (const _ of pieces) next();
+  for (const _ of pieces) streamNext();
   await expectShown(page, whole);
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a page reloaded during an answer shows the answer from its beginning", async () => {
-  const { model, next, asked } = talker(pieces);
+  const { model, streamNext, countCalls } = talker(pieces);
   const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
   await ask(page, "When?");
-  next();
+  streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
   await page.reload();
   await expectShown(page, ["When?", "The pump", "streaming"]);
-  next();
-  next();
+  streamNext();
+  streamNext();
   await expectShown(page, whole);
   await reload(page);
   await expectShown(page, whole);
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 /** An agent that asks before it sells a field, and then answers with `concludes`; and the actual sales. */
@@ -177,20 +177,20 @@ test("a page that is reloaded while a question is open shows it again, and it ca
 });
 
 test("a connection that breaks after an approval: the call is made once, and the answer goes on below it", async () => {
-  const { model, next } = talker(["So ", "be it."]);
+  const { model, streamNext } = talker(["So ", "be it."]);
   const { agent: asks, sold } = seller(model);
   const site = await siteOf([asks]);
   const page = await visit(site, "seller");
   await ask(page, "Sell it");
   await page.getByRole("button", { name: "Approve" }).click();
-  next();
+  streamNext();
   const half = sale.replace("be it.", "").trim();
   await expectShown(page, ["Sell it", half, "streaming"]);
   site.wire.cut();
   await expectShown(page, ["Sell it", half, "reconnecting"]);
   site.wire.mend();
   await expectShown(page, ["Sell it", half, "streaming"]);
-  next();
+  streamNext();
   await expectShown(page, ["Sell it", sale, "ready"]);
   expect(sold).toEqual([{ field: "north", price: 12 }]);
 });
@@ -213,7 +213,7 @@ test("an approval lost on the network is asked for again, and the call is made o
 });
 
 test("a page of another origin is refused for every kind of request, unless its origin is listed", async () => {
-  const { model, next } = talker(pieces);
+  const { model, streamNext } = talker(pieces);
   const elsewhere = await siteOf([]);
   const site = await siteOf([agent({ name: "talker", model })]);
   const page = await visit(elsewhere, "talker", site);
@@ -247,6 +247,6 @@ test("a page of another origin is refused for every kind of request, unless its 
   const listing = await siteOf([agent({ name: "talker", model })], { origins: [elsewhere.origin] });
   const listed = await visit(elsewhere, "talker", listing);
   await ask(listed, "When?");
-  for (const _ of pieces) next();
+  for (const _ of pieces) streamNext();
   await expectShown(listed, whole);
 });

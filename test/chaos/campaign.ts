@@ -34,7 +34,7 @@ export interface CampaignOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly progress?: (line: string) => void;
   /** Called when all trees have ended and everything was read. */
-  readonly after?: (client: Client, played: readonly Played[]) => Promise<void>;
+  readonly onEnd?: (client: Client, played: readonly Played[]) => Promise<void>;
 }
 
 /** The result of a campaign. */
@@ -69,7 +69,7 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
   over.abort();
   clearInterval(clock);
   const history = await collect(stage, client, { seed, namespace, folder, played, disturbances, losses });
-  await options.after?.(client, played);
+  await options.onEnd?.(client, played);
   const resumptions = client.resumptions + other.resumptions;
   const resumed = client.resumed + other.resumed;
   return { history, seconds: (performance.now() - began) / 1_000, resumptions, resumed };

@@ -13,10 +13,14 @@ export interface Verdict {
 
 /** Asks every predicate. */
 export function judge(history: History): readonly Verdict[] {
-  return predicates.map(({ id, claim, findings, looked }) => {
-    const found = findings(history);
+  return predicates.map(({ id, claim, findFaults, describeChecked }) => {
+    const found = findFaults(history);
     const verdict = found.length === 0 ? "holds" : `BROKEN ${found.length} times`;
-    return { id, line: `${id.padEnd(4)} ${verdict}: ${claim} (${looked(history)})`, findings: found };
+    return {
+      id,
+      line: `${id.padEnd(4)} ${verdict}: ${claim} (${describeChecked(history)})`,
+      findings: found,
+    };
   });
 }
 

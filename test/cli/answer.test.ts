@@ -19,7 +19,7 @@ const lead = (question: typeof day | typeof trip) =>
 test("a question is shown with its choices, and takes one of them", async () => {
   await using server = await CliServer.open({ agents: [lead(day)] });
   const running = server.reeve("run", "lead", "plan", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const listed = await server.reeve("approvals");
   expect(listed.said).toMatch(
     /lead asks a question.*question: "On which day\?"\n {2}choices: \["Monday","Friday"\]/s,
@@ -44,7 +44,7 @@ test("a question is shown with its choices, and takes one of them", async () => 
 test("a form is answered by JSON, and an answer over HTTP is checked in the same way", async () => {
   await using server = await CliServer.open({ agents: [lead(trip)] });
   const running = server.reeve("run", "lead", "plan", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   expect((await server.reeve("answer", "t1", "Rome")).complained).toContain("answer with its fields as JSON");
   const client = createClient({ url: server.url });
   await expect(client.answer("t1~0:tool:2", { city: 1 })).rejects.toMatchObject({ code: "approval-refused" });
@@ -55,7 +55,7 @@ test("a form is answered by JSON, and an answer over HTTP is checked in the same
 test("a call that needs approval is not a question", async () => {
   await using server = await CliServer.open();
   void server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const { code, complained } = await server.reeve("answer", "t1", "yes");
   expect([code, complained]).toEqual([2, expect.stringContaining("not a question")]);
 });

@@ -100,7 +100,7 @@ const payer = () =>
 test("approve shows the approved call and sends its hash", async () => {
   await using server = await CliServer.open();
   void server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const { items } = await server.runtime.approvals.list({}, { size: 10 });
   const decide = vi.spyOn(server.runtime.approvals, "decide");
   const { said } = await server.reeve("approve", "t1");
@@ -114,7 +114,7 @@ test("approve shows the approved call and sends its hash", async () => {
 test("a call is made with edited arguments, and the original request is shown before", async () => {
   await using server = await CliServer.open();
   const running = server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const { code, said } = await server.reeve(
     "edit",
     "t1",
@@ -148,7 +148,7 @@ test("a tree in which several calls wait is answered with all of them, and none 
 test("a watcher sees the whole call before it is approved", async () => {
   await using server = await CliServer.open();
   const running = server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t1"], terminal);
   const screen = (): string => screenOf(terminal.said).join("\n");
@@ -169,7 +169,7 @@ test("a watcher cannot approve a call that the screen does not show in full", as
   const model = scriptedModel([call("pay", { to: "x".repeat(2_000) }), say("paid")]);
   await using server = await CliServer.open({ agents: [agent({ name: "payer", model, tools: [pay] })] });
   void server.reeve("run", "payer", "pay", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t1"], terminal);
   const screen = (): string => screenOf(terminal.said).join("\n");

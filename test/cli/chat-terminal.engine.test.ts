@@ -27,7 +27,7 @@ test("60 turns of `reeve chat` in a terminal that is closed and opened again, wi
   await talk(first, 1, "The pump was built in 1987.");
   for (let turn = 2; turn <= 30; turn++) await talk(first, turn);
   await first.press("C-d");
-  await first.over();
+  await first.waitForEnd();
   await using second = await open();
   await second.expectLast("> word 30", "Answer 30", ">");
   for (let turn = 31; turn < 60; turn++) await talk(second, turn, turn === 45 ? "slow" : undefined);

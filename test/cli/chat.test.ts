@@ -73,14 +73,14 @@ class Typed {
 
   /** Types a line, and waits for the next prompt. Returns the output in between. */
   async say(line: string): Promise<string> {
-    await this.asked();
+    await this.waitForQuestion();
     const [said, complained] = [this.terminal.said.length, this.terminal.complained.length];
     this.terminal.enter(line);
-    await this.asked();
+    await this.waitForQuestion();
     return this.terminal.said.slice(said) + this.terminal.complained.slice(complained);
   }
 
-  asked(): Promise<void> {
+  waitForQuestion(): Promise<void> {
     return expect.poll(() => this.terminal.isAsking, patient).toBe(true);
   }
 
@@ -89,7 +89,7 @@ class Typed {
   }
 
   async leave(): Promise<number> {
-    await this.asked();
+    await this.waitForQuestion();
     this.terminal.enter(null);
     return this.over;
   }
@@ -143,7 +143,7 @@ test("an unknown agent is reported before any question", async () => {
 /** Starts a chat whose answer has begun and does not end. */
 async function startHangingChat(server: CliServer, search: PromiseWithResolvers<string>): Promise<Typed> {
   const chat = new Typed(server);
-  await chat.asked();
+  await chat.waitForQuestion();
   chat.terminal.enter("hang");
   // A model in the process of the server streams only while a reader is there.
   await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
@@ -157,7 +157,7 @@ test("Ctrl-C cancels an answer, and the next message goes on", async () => {
   await using server = await open(search.promise);
   const chat = await startHangingChat(server, search);
   expect(chat.terminal.interrupt()).toBe(true);
-  await chat.asked();
+  await chat.waitForQuestion();
   expect(chat.terminal.said).toBe("lead: calling search\nWell, \n");
   expect(chat.terminal.complained).toMatch(/\ncancelled\n$/);
   // The message, the call, its result, and how it ended: then this one.
@@ -170,11 +170,11 @@ test("output after a Ctrl-C starts on a new line, even if nothing was printed be
   const search = Promise.withResolvers<string>();
   await using server = await open(search.promise);
   const chat = new Typed(server);
-  await chat.asked();
+  await chat.waitForQuestion();
   chat.terminal.enter("hang");
   await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
   chat.terminal.interrupt();
-  await chat.asked();
+  await chat.waitForQuestion();
   expect(chat.terminal.said).toBe("lead: calling search\n\n");
 });
 
@@ -209,7 +209,7 @@ test("history, retry, a new conversation, and text that is not a command", async
   chat.terminal.enter("/exit");
   expect(await chat.over).toBe(0);
   const again = new Typed(server, "--session", session);
-  await again.asked();
+  await again.waitForQuestion();
   expect(again.terminal.said).toBe("> one\n1: one\n> two\n3: two\n");
   expect(await again.say("/retry")).toBe("3: two\n");
   await again.leave();

@@ -71,7 +71,7 @@ export class CliServer implements AsyncDisposable {
   }
 
   /** Resolves when a tree waits for approval. */
-  async asked(tree: string): Promise<void> {
+  async waitForApproval(tree: string): Promise<void> {
     for await (const event of this.runtime.run(tree).events())
       if (event.type === "approval.requested") return;
   }

@@ -22,7 +22,7 @@ test("a run is shown live, and ends with a receipt and the answer", async () => 
 test("a call that needs approval is approved from another terminal", async () => {
   await using server = await CliServer.open();
   const running = server.reeve("run", "lead", "publish", "--id", "t2");
-  await server.asked("t2");
+  await server.waitForApproval("t2");
   const why = await server.reeve("why", "t2");
   expect(why.said).toMatch(/^lead: waiting .* for approval of publish\n/);
   expect((await server.reeve("approvals")).said).toMatch(
@@ -56,7 +56,7 @@ test("as JSON every line is an object: each event once, in order, then the resul
 test("a cancelled run sets the exit code", async () => {
   await using server = await CliServer.open();
   const running = server.reeve("run", "lead", "publish", "--id", "t4");
-  await server.asked("t4");
+  await server.waitForApproval("t4");
   expect(await server.reeve("pause", "t4")).toMatchObject({ code: 0 });
   expect((await server.reeve("why", "t4", "--json")).said).toContain('"status":"paused"');
   expect(await server.reeve("resume", "t4")).toMatchObject({ code: 0 });
@@ -87,7 +87,7 @@ test("Ctrl-C detaches at once and leaves the run alone; a second one cancels it"
   await using server = await CliServer.open();
   const terminal = server.terminal();
   const running = main(["run", "lead", "publish", "--id", "t6"], terminal);
-  await server.asked("t6");
+  await server.waitForApproval("t6");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   await expect.poll(() => terminal.complained).toContain("detached; t6 continues");
   expect(await server.runtime.run("t6").status()).toBe("waiting");
@@ -100,7 +100,7 @@ test("Ctrl-C alone ends with the code of a detached run", async () => {
   await using server = await CliServer.open();
   const terminal = server.terminal();
   const running = main(["run", "lead", "publish", "--id", "t7"], terminal);
-  await server.asked("t7");
+  await server.waitForApproval("t7");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(130);
   expect(await server.runtime.run("t7").status()).toBe("waiting");
@@ -110,7 +110,7 @@ test("with --cancel-on-interrupt one Ctrl-C cancels", async () => {
   await using server = await CliServer.open();
   const terminal = server.terminal();
   const running = main(["run", "lead", "publish", "--id", "t8", "--cancel-on-interrupt"], terminal);
-  await server.asked("t8");
+  await server.waitForApproval("t8");
   await expect.poll(() => terminal.interrupt()).toBe(true);
   expect(await running).toBe(12);
 });
@@ -149,7 +149,7 @@ test("a run that waits in its code is reported, and woken with a signal", async 
 test("a busy conversation names the tree that has the turn; a queued tree is reported", async () => {
   await using server = await CliServer.open();
   const turn = server.reeve("run", "lead", "publish", "--id", "t13", "--session", "talk");
-  await server.asked("t13");
+  await server.waitForApproval("t13");
   const busy = await server.reeve("run", "writer", "write", "--session", "talk");
   expect(busy).toMatchObject({
     code: 5,
@@ -240,7 +240,7 @@ test.each(["bash", "zsh", "fish"])("completion for %s has every command", async 
 test("a run is steered, and continues with the last instruction", async () => {
   await using server = await CliServer.open();
   const running = server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   expect(await server.reeve("steer", "t1", "publish prices instead")).toMatchObject({
     code: 0,
     said: "t1: reads the message before its next model call\n",

@@ -32,7 +32,7 @@ export class Story {
     return RunId.of(this.treeId, number);
   }
 
-  after(ms: number): this {
+  advance(ms: number): this {
     this.#now += ms;
     return this;
   }
@@ -105,7 +105,7 @@ export class Story {
   }
 
   answers(run: number, call: string, cost: number): this {
-    this.after(800);
+    this.advance(800);
     this.tell(run, "budget.settled", { tokens: cost / 5, costMicros: cost, inDoubt: false }, call);
     const usage = { input: cost / 5 - 40, output: 40 };
     return this.tell(run, "model.end", { model: "claude-sonnet-4-5", usage, durationMs: 800 }, call);
@@ -146,12 +146,12 @@ export function askingTeam(): Story {
   story.ends(1, { costMicros: 3_445 }).asks(0, "a2", { cost: 5_000 });
   story.tell(0, "tool.start", { tool: "ask_writer", callId: "c2" });
   story.starts(2, "writer", { parent: 0, priority: "high" }).asks(2, "d1", { cost: 2_990 });
-  story.after(100).tell(2, "approval.requested", {
+  story.advance(100).tell(2, "approval.requested", {
     approvalId: approval,
     tool: "send_email",
     why: "the policy requires approval of send_email (risk: high)",
   });
-  return story.after(125_000);
+  return story.advance(125_000);
 }
 
 /** The writer's question. */

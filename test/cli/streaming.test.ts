@@ -102,7 +102,7 @@ test("as JSON pieces of answers come where they are asked for, and the events ar
 test("a tree is watched with keys, and left with q", async () => {
   await using server = await CliServer.open();
   await server.runtime.start(server.agent("lead"), "publish", { id: "t11" });
-  await server.asked("t11");
+  await server.waitForApproval("t11");
   const terminal = server.terminal({ isTTY: true, environment: { NO_COLOR: "1" } });
   const watching = main(["watch", "t11"], terminal);
   const shown = (): string => screenOf(terminal.said).join("\n");

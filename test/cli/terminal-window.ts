@@ -43,7 +43,7 @@ export class TerminalWindow implements AsyncDisposable {
   }
 
   /** Waits until the program has ended, which ends the window. */
-  async over(timeout = 30_000): Promise<void> {
+  async waitForEnd(timeout = 30_000): Promise<void> {
     await expect
       .poll(
         () =>

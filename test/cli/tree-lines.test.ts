@@ -59,8 +59,8 @@ test("a tool's text cannot move the cursor or colour the screen", () => {
 });
 
 test("a call lost with its worker is in doubt, and no longer the run's current activity", () => {
-  const story = new Story().starts(0, "lead").asks(0, "lost", { reserve: 90_000 }).after(5_000);
-  story.asks(0, "again", {}).after(500);
+  const story = new Story().starts(0, "lead").asks(0, "lost", { reserve: 90_000 }).advance(5_000);
+  story.asks(0, "again", {}).advance(500);
   expect(linesOfTree(story, 80)[1]).toContain("calling claude-sonnet-4-5, 0.5s");
   story.answers(0, "again", 4_000).tell(0, "cycle.end", { step: 1 });
   const live = TreeModel.of(story.events).root;
@@ -109,5 +109,5 @@ function crowd(): Story {
     .starts(9, "lander", { parent: 1 })
     .ends(9, { status: "landed", stopReason: "budget.cost", costMicros: 40_000 });
   story.starts(10, "stopped", { parent: 1 }).tell(10, "run.cancelling", { reason: "user" });
-  return story.after(3_000);
+  return story.advance(3_000);
 }

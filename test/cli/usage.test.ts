@@ -88,7 +88,7 @@ test("hints print the command as it was typed, and nothing else changes", async 
   await using server = await CliServer.open();
   const typed = server.terminal({ command: "npx reeve" });
   void main(["run", "lead", "publish", "--id", "t1"], typed);
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   await expect.poll(() => typed.said).toContain("approval of publish: npx reeve approve t1~0:tool:2\n");
   const why = server.terminal({ command: "npx reeve" });
   await main(["why", "t1"], why);
@@ -129,7 +129,7 @@ test("a reader that closes the pipe ends the command silently, and not the run",
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
   await once(child.stdout, "data");
   child.stdout.destroy();
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   await server.reeve("approve", "t1");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(complained).toBe("");
@@ -152,7 +152,7 @@ COMP_WORDS=(reeve run le); COMP_CWORD=2; _reeve; echo "\${COMPREPLY[@]}"`;
 test("a watcher that leaves a tree sees whether the tree continues", async () => {
   await using server = await CliServer.open();
   void server.reeve("run", "lead", "publish", "--id", "t1");
-  await server.asked("t1");
+  await server.waitForApproval("t1");
   const leave = async (): Promise<string> => {
     const terminal = server.terminal({ isTTY: true });
     const watching = main(["watch", "t1"], terminal);

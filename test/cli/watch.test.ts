@@ -48,7 +48,7 @@ function screen(
   const terminal = new FakeTerminal({ isTTY: true, environment: { NO_COLOR: "1" }, ...size });
   const clock = manualClock(story.now);
   const drawn = new WatchScreen(watcher, terminal, clock);
-  return { watcher, terminal, clock, drawn, shown: () => screenOf(terminal.said) };
+  return { watcher, terminal, clock, drawn, readScreen: () => screenOf(terminal.said) };
 }
 
 const up = "\u001B[A";
@@ -56,23 +56,23 @@ const down = "\u001B[B";
 const pageDown = "\u001B[6~";
 
 test.each([80, 140])("a watched team fits %i columns", (columns) => {
-  const { terminal, shown } = screen(askingTeam(), { columns, rows: 14 });
+  const { terminal, readScreen } = screen(askingTeam(), { columns, rows: 14 });
   terminal.type(down);
   terminal.type("j");
-  for (const line of shown()) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-  expect(shown().join("\n")).toMatchSnapshot();
+  for (const line of readScreen()) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  expect(readScreen().join("\n")).toMatchSnapshot();
 });
 
 test.each([80, 140])("two hundred agents scroll within %i columns", (columns) => {
-  const { terminal, shown } = screen(crowd(200).after(2_000), { columns, rows: 14 });
+  const { terminal, readScreen } = screen(crowd(200).advance(2_000), { columns, rows: 14 });
   terminal.type(`${pageDown.repeat(4)}c`);
-  expect(shown()).toHaveLength(14);
-  expect(shown().join("\n")).toMatchSnapshot();
+  expect(readScreen()).toHaveLength(14);
+  expect(readScreen().join("\n")).toMatchSnapshot();
 });
 
 test("the selected run's text is shown live", async () => {
   const story = crowd(2);
-  const { watcher, clock, shown } = screen(story, { columns: 80, rows: 14 });
+  const { watcher, clock, readScreen } = screen(story, { columns: 80, rows: 14 });
   const place = {
     runId: story.run(1),
     step: StepId.of(story.run(1), "step", 1),
@@ -82,10 +82,10 @@ test("the selected run's text is shown live", async () => {
   watcher.applyDelta({ ...place, kind: "text", text: "It was\nbuilt in " });
   watcher.press({ input: "j", name: null }, 14);
   await clock.advance(100);
-  expect(shown()).toContain("“built in");
+  expect(readScreen()).toContain("“built in");
   watcher.applyDelta({ ...place, kind: "text", text: "1987." });
   await clock.advance(100);
-  expect(shown()).toContain("“built in 1987.");
+  expect(readScreen()).toContain("“built in 1987.");
 });
 
 function pressKey(state: WatchState, input: string, name: WatchKey["name"] = null) {
@@ -151,14 +151,14 @@ test("keys are parsed from terminal input, even when several arrive at once", ()
 });
 
 test("with 200 agents a key is drawn at once, at any clock time; keys that arrive together are drawn once", () => {
-  const { terminal, shown } = screen(crowd(200), { columns: 140, rows: 50 });
+  const { terminal, readScreen } = screen(crowd(200), { columns: 140, rows: 50 });
   for (let n = 1; n <= 9; n += 1) {
     terminal.type("j");
-    expect(shown().join("\n")).toContain(`heat-pumps~${n}  researcher/${n}:`);
+    expect(readScreen().join("\n")).toContain(`heat-pumps~${n}  researcher/${n}:`);
   }
   const before = terminal.out.written.length;
   terminal.type("j".repeat(30));
-  expect(shown().join("\n")).toContain("heat-pumps~39  researcher/39:");
+  expect(readScreen().join("\n")).toContain("heat-pumps~39  researcher/39:");
   expect(terminal.out.written.length - before).toBe(1);
 });
 
@@ -167,7 +167,7 @@ test("at most ten screens a second are drawn", async () => {
   const { watcher, terminal, clock } = screen(story, { columns: 140, rows: 50 });
   const before = terminal.out.written.length;
   for (let n = 1; n <= 20; n += 1) {
-    story.after(50).answers(n, `d${n}`, 5_000);
+    story.advance(50).answers(n, `d${n}`, 5_000);
     for (const event of story.events.slice(-2)) watcher.see(event);
     await clock.advance(50);
   }
@@ -186,10 +186,10 @@ test("only lines that differ are written", () => {
 });
 
 test("resizing the terminal redraws the screen", async () => {
-  const { terminal, clock, shown } = screen(askingTeam(), { columns: 140, rows: 30 });
+  const { terminal, clock, readScreen } = screen(askingTeam(), { columns: 140, rows: 30 });
   Object.assign(terminal.out, { columns: 60, rows: 14 });
   await clock.advance(100);
-  for (const line of shown()) expect(widthOf(line)).toBeLessThanOrEqual(60);
+  for (const line of readScreen()) expect(widthOf(line)).toBeLessThanOrEqual(60);
 });
 
 test("with 200 agents a redraw takes less than 16 ms of CPU", () => {
@@ -197,7 +197,7 @@ test("with 200 agents a redraw takes less than 16 ms of CPU", () => {
   const { watcher, terminal } = screen(story, { columns: 140, rows: 50 });
   const costs: number[] = [];
   for (let n = 1; n <= 60; n += 1) {
-    story.after(50).answers(n, `d${n}`, 5_000);
+    story.advance(50).answers(n, `d${n}`, 5_000);
     const before = process.cpuUsage();
     for (const event of story.events.slice(-2)) watcher.see(event);
     terminal.type(n % 2 === 0 ? "j" : "k");

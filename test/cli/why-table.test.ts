@@ -62,20 +62,20 @@ const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
     story: lead().tell(0, "spawn.queued", { ...writer, child: lead().run(1), victim: null }),
     run: 1,
   },
-  model: { story: lead().asks(0, "a", {}).after(90_000) },
-  budget: { story: lead().waitsForBudget(0, 3).after(3_000) },
-  tool: { story: lead().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").after(3_000) },
+  model: { story: lead().asks(0, "a", {}).advance(90_000) },
+  budget: { story: lead().waitsForBudget(0, 3).advance(3_000) },
+  tool: { story: lead().tell(0, "tool.start", { tool: "fetch", callId: "c" }, "t").advance(3_000) },
   children: {
     story: lead()
       .tell(0, "tool.start", { tool: "ask_writer", callId: "c" })
       .starts(1, "writer", { parent: 0 })
       .asks(1, "b", {})
-      .after(3_000),
+      .advance(3_000),
   },
   approval: {
     story: lead()
       .tell(0, "approval.requested", { approvalId: approval, tool: "publish", why: "its risk is high" })
-      .after(3_000),
+      .advance(3_000),
   },
   retry: {
     story: lead().tell(0, "retry.start", {
@@ -84,9 +84,9 @@ const waits: Readonly<Record<Exclude<Activity["kind"], "ended">, Case>> = {
       error: { code: "model", kind: "rate-limit", message: "slow down" },
     }),
   },
-  paused: { story: lead().tell(0, "run.paused", { cause: "held" }).after(3_000) },
-  cancelling: { story: lead().tell(0, "run.cancelling", { reason: "user" }).after(3_000) },
-  between: { story: lead().after(3_000) },
+  paused: { story: lead().tell(0, "run.paused", { cause: "held" }).advance(3_000) },
+  cancelling: { story: lead().tell(0, "run.cancelling", { reason: "user" }).advance(3_000) },
+  between: { story: lead().advance(3_000) },
 };
 
 const moreWaits: Readonly<Record<string, Case>> = {
@@ -117,12 +117,12 @@ const moreWaits: Readonly<Record<string, Case>> = {
       .tell(0, "spawn.queued", { ...writer, child: lead().run(2), victim: lead().run(1) }),
     run: 2,
   },
-  "waits for something from outside": { story: lead().after(3_000), status: "waiting" },
+  "waits for something from outside": { story: lead().advance(3_000), status: "waiting" },
   "waits for a child whose build is gone": {
     story: lead()
       .tell(0, "tool.start", { tool: "ask_writer", callId: "c" })
       .starts(1, "writer", { parent: 0 })
-      .after(3_000),
+      .advance(3_000),
     known: {
       facts: new Map([
         [
@@ -158,7 +158,7 @@ const blockers: Readonly<Record<Blocker["kind"], string>> = {
 };
 
 test.each(keysOf(blockers))("why explains a blocked run: %s", (kind) => {
-  const story = lead().after(3_000);
+  const story = lead().advance(3_000);
   const retryAt = kind === "version" ? story.now + 4_000 : null;
   const blocker = { kind, lastError: blockers[kind], build: "build-7", retryAt };
   const text = explainCase({ story, status: "waiting", blocker });

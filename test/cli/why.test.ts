@@ -73,7 +73,7 @@ test("a queued run shows the number of slots, and the run that will yield", () =
     childAgent: AgentId.of("writer"),
     victim: story.run(0),
   });
-  expect(explain(story.after(4_000), 1)).toBe(`\
+  expect(explain(story.advance(4_000), 1)).toBe(`\
 writer: queued 4.0s for a slot: 3 of 3 agents are alive
   heat-pumps~0 will give up its slot for it before its next step.
   Its priority is normal. The highest priority goes first, then the oldest run.
@@ -88,7 +88,7 @@ test("a preempted run names the run that took its slot", () => {
     victim: story.run(1),
   });
   story.tell(1, "run.paused", { cause: "preempted" });
-  expect(explain(story.after(60_000), 1)).toMatch(
+  expect(explain(story.advance(60_000), 1)).toMatch(
     /^researcher: preempted 1m 0s ago: heat-pumps~2 took its slot;/,
   );
 });
@@ -105,19 +105,19 @@ test("a held run is reported as held, even before its next step", () => {
 test("a run without a worker is reported", () => {
   const story = new Story().starts(0, "lead");
   const spawn = { child: story.run(1), childAgent: AgentId.of("writer"), priority: "normal" } as const;
-  story.tell(0, "spawn.admitted", spawn).after(9_000);
+  story.tell(0, "spawn.admitted", spawn).advance(9_000);
   expect(explain(story, 1)).toMatch(/^writer: accepted 9\.0s ago, not started: no worker/);
 });
 
 test("a working run reports that it waits for nothing", () => {
-  const story = new Story().starts(0, "lead").asks(0, "a1", {}).after(90_000);
+  const story = new Story().starts(0, "lead").asks(0, "a1", {}).advance(90_000);
   expect(explain(story, 0)).toMatch(/^lead: not blocked, calling .* for 1m 30s\n  If its worker has died/);
 });
 
 test("a run between two attempts shows the time of the next one, and the error", () => {
   const story = new Story().starts(0, "lead");
   const error = { code: "model", kind: "overloaded", message: "try later" };
-  story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).after(3_000);
+  story.tell(0, "retry.start", { retry: 2, delayMs: 8_000, error }).advance(3_000);
   expect(explain(story, 0)).toBe(`\
 lead: retrying its model call in 5.0s after overloaded
   try later
@@ -129,7 +129,7 @@ const denied = { dimension: "cost", limit: 500_000, used: 498_000 } as const;
 test("a call that waits for budget shows the holder of the budget, until it begins", () => {
   const story = new Story().starts(0, "lead");
   const step = StepId.of(story.run(0), "model", 1);
-  story.waitsForBudget(0, 3, step).after(2_000);
+  story.waitsForBudget(0, 3, step).advance(2_000);
   expect(explain(story, 0)).toContain("lead: waiting 2.0s for budget: 3 calls in flight hold $0.27 of $0.30");
   story.tell(0, "model.start", { model: "claude-sonnet-4-5", step }, "a1");
   expect(explain(story, 0)).toContain("lead: not blocked, calling claude-sonnet-4-5");

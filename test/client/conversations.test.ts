@@ -141,16 +141,16 @@ test("a client renames, lists, exports and deletes conversations", async () => {
 });
 
 test("an answer is streamed from its first piece, then returned whole", async () => {
-  const { model, next } = talker(["the pump ", "is old"]);
+  const { model, streamNext } = talker(["the pump ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");
   const turn = talk.stream("When?");
   const heard: string[] = [];
-  next();
+  streamNext();
   for await (const { kind, text } of turn) {
     if (kind !== "text") continue;
     heard.push(text);
-    next();
+    streamNext();
   }
   expect(heard).toEqual(["the pump ", "is old"]);
   expect((await turn.result()).output).toBe("the pump is old");
@@ -158,16 +158,16 @@ test("an answer is streamed from its first piece, then returned whole", async ()
 });
 
 test("leaving a stream cancels its turn, or lets it continue", async () => {
-  const { model, next } = talker(["the pump ", "is old"]);
+  const { model, streamNext } = talker(["the pump ", "is old"]);
   const { client } = await open([agent({ name: "talker", model })]);
   const talk = await client.sessions.create("talker");
   const left = talk.stream("When?");
-  next();
+  streamNext();
   for await (const _ of left) break;
   expect((await left.result()).status).toBe("cancelled");
   const going = talk.stream("When?", { onBreak: "detach" });
   for await (const _ of going) break;
-  next();
+  streamNext();
   expect((await going.result()).output).toBe("the pump is old");
 });
 

@@ -34,8 +34,8 @@ export interface GoldenJournal {
 }
 
 interface Recorder {
-  readonly issued: (run: string, operation: string) => void;
-  readonly saw: (operation: string, value: Json) => void;
+  readonly recordIssue: (run: string, operation: string) => void;
+  readonly recordValue: (operation: string, value: Json) => void;
 }
 
 /** Content of users and models, and maps by names of theirs: their insides are no part of the protocol. */
@@ -65,33 +65,33 @@ function kindOf(name: string): string {
   return ownKinds.has(kind) ? kind : "user";
 }
 
-function recorded(inner: ExecutionPrimitives, { issued, saw }: Recorder): ExecutionPrimitives {
+function recorded(inner: ExecutionPrimitives, { recordIssue, recordValue }: Recorder): ExecutionPrimitives {
   const { runId, continuation } = inner.launch;
   const run = `${runId}/${continuation}`;
   const note = (name: string, operation: Operation): Operation => {
-    issued(run, name);
+    recordIssue(run, name);
     return operation;
   };
-  saw("launch", inner.launch.input);
+  recordValue("launch", inner.launch.input);
   return delegatePrimitives(inner, {
     step: (name, closure) =>
       note(
         `step ${name}`,
         inner.step(name, async (io) => {
           const result = await closure(io);
-          saw(`step ${kindOf(name)}`, result);
+          recordValue(`step ${kindOf(name)}`, result);
           return result;
         }),
       ),
     call: (to, method, argument) => {
-      saw(`call ${to.type}.${method}`, argument);
+      recordValue(`call ${to.type}.${method}`, argument);
       return note(`call ${to.type}.${method}`, inner.call(to, method, argument));
     },
     wake: (name) => note(`wake ${name}`, inner.wake(name)),
     sleepUntil: (at) => note("sleep", inner.sleepUntil(at)),
     waitForCancel: () => note("cancelled", inner.waitForCancel()),
     callUnjournaled: (to, method, argument) => {
-      saw(`direct ${to.type}.${method}`, argument);
+      recordValue(`direct ${to.type}.${method}`, argument);
       return inner.callUnjournaled(to, method, argument);
     },
   });
@@ -116,8 +116,9 @@ function recordedObject(definition: ObjectDefinition, recorder: Recorder): Objec
 }
 
 /** An object whose stored values are recorded, by the first part of their names. */
-function storing(object: ObjectContext, type: string, { saw }: Recorder): ObjectContext {
-  const store = (name: string, value: Json): void => saw(`state ${type}.${name.split("/", 1).join()}`, value);
+function storing(object: ObjectContext, type: string, { recordValue }: Recorder): ObjectContext {
+  const store = (name: string, value: Json): void =>
+    recordValue(`state ${type}.${name.split("/", 1).join()}`, value);
   return delegateObject(object, {
     set: (name, value) => {
       store(name, value);
@@ -148,8 +149,8 @@ async function sequences(
   const all: Record<string, Record<string, string[]>> = {};
   for (const scenario of scenarios) {
     const runs: Record<string, string[]> = (all[scenario.name] = {});
-    const issued: Recorder["issued"] = (run, operation) => void (runs[run] ??= []).push(operation);
-    const layer = recording({ issued, saw: () => undefined });
+    const recordIssue: Recorder["recordIssue"] = (run, operation) => void (runs[run] ??= []).push(operation);
+    const layer = recording({ recordIssue, recordValue: () => undefined });
     await play(scenario, undefined, (program) => layer(begin(program)));
   }
   return all;
@@ -157,12 +158,12 @@ async function sequences(
 
 async function shapes(fuzzed: readonly boolean[]): Promise<GoldenJournal["shapes"]> {
   const all = new Map<string, Set<string>>();
-  const saw: Recorder["saw"] = (operation, value) => {
+  const recordValue: Recorder["recordValue"] = (operation, value) => {
     const known = all.get(operation) ?? new Set();
     all.set(operation, known);
     for (const path of pathsOf(value)) known.add(path);
   };
-  const layer = recording({ issued: () => undefined, saw });
+  const layer = recording({ recordIssue: () => undefined, recordValue });
   const runtimeOn =
     (replayEveryStep: boolean): SuiteHarness["runtime"] =>
     async (options) => {

@@ -143,15 +143,15 @@ class Tabs {
 /** Charges after the call. The decision to make a call uses an estimate before it. */
 class TabBank implements Bank {
   readonly #tabs: Tabs;
-  readonly #expected: (ask: Call["ask"]) => Amounts;
+  readonly #estimate: (ask: Call["ask"]) => Amounts;
 
   constructor(scenario: Scenario, expected: (ask: Call["ask"]) => Amounts) {
     this.#tabs = new Tabs(scenario);
-    this.#expected = expected;
+    this.#estimate = expected;
   }
 
   begin({ run, ask }: Call): number | null {
-    return this.#tabs.fits(run, this.#expected(ask)) ? ask.outputTokens : null;
+    return this.#tabs.fits(run, this.#estimate(ask)) ? ask.outputTokens : null;
   }
 
   settle({ run, ask }: Call, usage: Usage | null): void {

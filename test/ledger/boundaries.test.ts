@@ -18,7 +18,7 @@ test("2.7 a demoted run that is raised, but not to normal, still yields", () => 
 test("2.7 a demoted run that is demoted once more is still passed over", () => {
   const tree = fullTree();
   tree.reprioritize("a", "low");
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.reprioritize("a", "background");
   expect([tree.phase("a"), tree.slot("a").skipped, tree.headcount]).toEqual(["parked", true, 1]);
 });
@@ -28,10 +28,10 @@ test("2.7 a demoted run is still skipped after a slot moved to the run it was pr
   tree.admit("a", { priority: "low" });
   tree.admit("b");
   tree.reprioritize("b", "low");
-  tree.of("yield", "b");
+  tree.apply("yield", "b");
   tree.admit("c");
   tree.admit("d", { priority: "high" });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect([tree.phase("d"), tree.slot("b").skipped]).toEqual(["running", true]);
 });
 
@@ -40,14 +40,14 @@ test("2.5 the slot of a run that ends goes to the run it was promised to, whiche
   tree.admit("a", { priority: "low" });
   tree.admit("d", { priority: "high" });
   tree.admit("e", { priority: "critical", onFull: "wait" });
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect([tree.phase("d"), tree.phase("e")]).toEqual(["running", "pending"]);
 });
 
 test("2.11 a held run that begins to wait leaves its slot to the next in the queue", () => {
   const tree = fullTree();
   tree.admit("b", { onFull: "wait" });
-  tree.of("pause", "a");
+  tree.apply("pause", "a");
   tree.wait("a", null);
   expect([tree.phase("a"), tree.phase("b")]).toEqual(["parked", "running"]);
 });
@@ -57,21 +57,21 @@ test("2.11 pause returns the runs that it holds, without runs already held or ca
   tree.admit("a");
   tree.admit("b");
   tree.cancel("b");
-  expect(tree.of("pause", "a")).toEqual([run("a")]);
-  expect(tree.of("pause", "root")).toEqual([root]);
+  expect(tree.apply("pause", "a")).toEqual([run("a")]);
+  expect(tree.apply("pause", "root")).toEqual([root]);
   expect(tree.effects).toEqual([{ kind: "tell", run: root, cause: "held" }]);
-  expect([tree.slot("b").held, tree.of("pause", "a")]).toEqual([false, []]);
+  expect([tree.slot("b").held, tree.apply("pause", "a")]).toEqual([false, []]);
 });
 
 test("2.8 a wait that includes a held run is not a deadlock until that run is resumed", () => {
   const tree = fullTree();
   tree.admit("b", { onFull: "wait" });
   tree.admit("c", { onFull: "wait" });
-  tree.of("pause", "c");
+  tree.apply("pause", "c");
   tree.wait("a", ["b"]);
   tree.wait("root", ["b", "c"]);
   expect(tree.effects).toEqual([]);
-  tree.of("resume", "c");
+  tree.apply("resume", "c");
   expect(tree.effects.map(({ kind }) => kind)).toEqual(["drop", "drop"]);
   expect(tree.slot("b").cancelled).toBe("would-deadlock");
 });
@@ -79,14 +79,14 @@ test("2.8 a wait that includes a held run is not a deadlock until that run is re
 test("a run that waited is at work again when it wakes; one that has yielded keeps its place in line", () => {
   const tree = fullTree();
   tree.wait("a", null);
-  expect(tree.of("wake", "a")).toEqual({ phase: "running" });
+  expect(tree.apply("wake", "a")).toEqual({ phase: "running" });
   tree.admit("b", { priority: "high" });
   tree.reprioritize("a", "low");
-  tree.of("pause", "a");
-  tree.of("yield", "a");
+  tree.apply("pause", "a");
+  tree.apply("yield", "a");
   const { since } = tree.slot("a");
   tree.at += 100;
-  tree.of("wake", "a");
+  tree.apply("wake", "a");
   expect(tree.slot("a").since).toBe(since);
 });
 

@@ -31,8 +31,8 @@ test.each([
   [
     "a wait for a held run",
     (tree: Tree) => {
-      tree.of("pause", "b");
-      tree.of("yield", "b");
+      tree.apply("pause", "b");
+      tree.apply("yield", "b");
       tree.admit("x");
       tree.wait("x", ["b"]);
     },
@@ -63,7 +63,7 @@ test("2.12 a run without a slot that something else can wake keeps the queue", (
   tree.wait("b", ["c"]);
   expect(tree.effects).toEqual([]);
   tree.wait("root", ["c"]);
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.effects).toEqual([{ kind: "drop", run: run("c"), reason: "would-deadlock" }]);
 });
 
@@ -75,7 +75,7 @@ test("2.12 a wait that would stop the whole tree drops the queued runs", () => {
   expect(tree.effects).toEqual([]);
   tree.wait("a", ["b"]);
   expect(tree.effects).toEqual([{ kind: "drop", run: run("b"), reason: "would-deadlock" }]);
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.phase("b")).toBe("pending");
 });
 
@@ -83,7 +83,7 @@ test("2.12 if all runs wait for a parked run, the lowest waiting run lends its s
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.wait("root", ["a"]);
   tree.wait("b", ["a"]);
   expect(tree.effects).toEqual([
@@ -96,8 +96,8 @@ test("2.12 the queue advances when the requester must yield", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.wait("root", ["a"]);
-  tree.of("pause", "a");
-  tree.of("resume", "a");
+  tree.apply("pause", "a");
+  tree.apply("resume", "a");
   tree.reprioritize("a", "low");
   expect(tree.phase("a")).toBe("yielding");
   expect(tree.admit("b", { parent: run("a"), onFull: "wait" })).toEqual({ kind: "queued", victim: null });
@@ -121,11 +121,11 @@ const lent = [
 test("2.12 a lent slot goes to the first in the queue, and no run is dropped", () => {
   const tree = treeWaitingForA((before) => {
     before.admit("b", { priority: "high" });
-    before.of("yield", "a");
+    before.apply("yield", "a");
     before.admit("c", { onFull: "wait" });
   });
   expect(tree.effects).toEqual([lent[0], { kind: "launch", run: run("c") }]);
-  tree.of("release", "c");
+  tree.apply("release", "c");
   expect(tree.effects).toEqual([lent[1]]);
 });
 
@@ -134,17 +134,17 @@ test("2.12 a slot is lent to a run that wakes without one", () => {
     before.wait("a", null);
     before.admit("b", { priority: "high" });
   });
-  expect(tree.of("wake", "a")).toEqual({ phase: "running" });
+  expect(tree.apply("wake", "a")).toEqual({ phase: "running" });
   expect(tree.effects).toEqual(lent.slice(0, 1));
 });
 
 test("2.12 a slot is lent to a run that is resumed without one", () => {
   const tree = treeWaitingForA((before) => {
-    before.of("pause", "a");
-    before.of("yield", "a");
+    before.apply("pause", "a");
+    before.apply("yield", "a");
     before.admit("b", { priority: "high" });
   });
   expect(tree.effects).toEqual([]);
-  tree.of("resume", "a");
+  tree.apply("resume", "a");
   expect(tree.effects).toEqual(lent);
 });

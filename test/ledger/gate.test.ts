@@ -22,9 +22,9 @@ test("an execution that another one has replaced begins nothing", () => {
   expect(begin("b")).toMatchObject({ kind: "granted" });
   expect(begin("a")).toEqual(refusalOf("superseded"));
   expect(begin("b")).toMatchObject({ kind: "granted" });
-  tree.of("pause", "root");
+  tree.apply("pause", "root");
   expect(begin("c")).toEqual(refusalOf("paused"));
-  tree.of("resume", "root");
+  tree.apply("resume", "root");
   expect(begin("b")).toEqual(refusalOf("superseded"));
   expect(begin("c")).toMatchObject({ kind: "granted" });
 });
@@ -70,9 +70,9 @@ test("a run that yields, is parked, is held or has no slot yet begins nothing", 
   tree.admit("b", { priority: "high" });
   expect(tree.begin("a")).toEqual(refusalOf("paused"));
   expect(tree.begin("b")).toEqual(refusalOf("paused"));
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect(tree.begin("a")).toEqual(refusalOf("paused"));
-  tree.of("pause", "b");
+  tree.apply("pause", "b");
   expect(tree.begin("b")).toEqual(refusalOf("paused"));
 });
 
@@ -102,8 +102,8 @@ test("5.4 three lost attempts of one step pause the run", () => {
   });
   expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "held" }]);
   expect(tree.account("a").inDoubt).toEqual({ tokens: 60, costMicros: 90 });
-  tree.of("yield", "a");
-  tree.of("resume", "a");
+  tree.apply("yield", "a");
+  tree.apply("resume", "a");
   expect(tree.begin("a", { step: step(1), attempt: attempt("5") })).toMatchObject({ attempts: 4 });
   expect(tree.begin("a", { step: step(1), attempt: attempt("6") })).toMatchObject({ kind: "granted" });
 });
@@ -177,7 +177,7 @@ test("open calls of an ended run are in doubt, and its parent carries them", () 
   tree.begin("a", { attempt: attempt("1") });
   tree.begin("a", { attempt: attempt("2") });
   tree.settle("a", "2", { input: 1, output: 1 });
-  expect(tree.of("release", "a")).toMatchObject({
+  expect(tree.apply("release", "a")).toMatchObject({
     usage: { input: 1, output: 1 },
     settled: { tokens: 2, costMicros: 3 },
     inDoubt: { tokens: 20, costMicros: 30 },
@@ -190,7 +190,7 @@ test("a lost attempt is reconciled on the accounts that are left, once", () => {
   const tree = new Tree();
   tree.admit("a");
   tree.begin("a", { attempt: attempt("1") });
-  tree.of("release", "a");
+  tree.apply("release", "a");
   const reconcile = { kind: "reconcile", attempt: attempt("1"), usage: { input: 3, output: 0 } } as const;
   expect(tree.do({ ...reconcile, usage: { input: -3, output: 0 } })).toBeNull();
   expect(tree.do(reconcile)).toEqual({ run: run("a"), tokens: 3, costMicros: 3, inDoubt: false });
@@ -221,7 +221,7 @@ test("a call in flight is settled on its remaining ancestors if its parent has e
   tree.admit("a");
   tree.admit("b", { parent: run("a") });
   tree.begin("b", { attempt: attempt("1") });
-  tree.of("release", "a");
+  tree.apply("release", "a");
   tree.settle("b", "1", { input: 2, output: 0 });
   expect(tree.account("root")).toMatchObject({ reserved: { tokens: 0 }, settled: { tokens: 2 } });
 });

@@ -26,7 +26,7 @@ test("2.2 running, waiting and yielding runs hold a slot; pending and parked one
   tree.admit("c", { priority: "high" });
   expect([tree.phase("a"), tree.phase("b"), tree.phase("c")]).toEqual(["yielding", "waiting", "pending"]);
   expect(tree.headcount).toBe(3);
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect([tree.phase("a"), tree.phase("c")]).toEqual(["parked", "running"]);
   expect(tree.headcount).toBe(3);
 });
@@ -64,7 +64,7 @@ test("2.6 a free slot goes to the highest effective priority, then to the oldest
   tree.admit("late", { onFull: "wait" });
   const order = [];
   for (const name of ["a", "first", "second", "late"]) {
-    tree.of("release", name);
+    tree.apply("release", name);
     order.push(tree.effects);
   }
   expect(order).toEqual(
@@ -76,10 +76,10 @@ test("2.6 preempted and queued runs share one queue", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.admit("b", { priority: "high" });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.at += 1;
   tree.admit("c", { onFull: "wait" });
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([{ kind: "resume", run: run("a") }]);
 });
 
@@ -90,7 +90,7 @@ test("2.6 the order does not depend on how the state is stored", () => {
   tree.admit("c", { onFull: "wait" });
   const slots = Object.fromEntries(Object.entries(tree.state.slots).toReversed());
   tree.state = { ...tree.state, slots };
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.effects).toEqual([{ kind: "launch", run: run("b") }]);
 });
 
@@ -101,8 +101,8 @@ test("2.6 a run spawned first but parked last comes after the others", () => {
   tree.admit("c", { onFull: "wait" });
   tree.at += 1;
   tree.admit("d", { priority: "high" });
-  tree.of("yield", "a");
-  tree.of("release", "b");
+  tree.apply("yield", "a");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([{ kind: "launch", run: run("c") }]);
 });
 
@@ -115,7 +115,7 @@ test("1.5 a waiter moves forward by one level for each interval, never above hig
   tree.admit("critical", { priority: "critical", onFull: "wait" });
   const order = [];
   for (const name of ["a", "critical", "aged"]) {
-    tree.of("release", name);
+    tree.apply("release", name);
     order.push(tree.effects[0]);
   }
   expect(order).toEqual(["critical", "aged", "high"].map((name) => ({ kind: "launch", run: run(name) })));
@@ -127,7 +127,7 @@ test("1.5 preemption looks at base priority only", () => {
   tree.admit("b", { priority: "low", onFull: "wait" });
   tree.at += 600_000;
   expect(tree.admit("c", { priority: "high" })).toMatchObject({ victim: run("a") });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.at += 600_000;
   expect(tree.admit("d", { priority: "high" })).toMatchObject({ reason: "no-lower-priority" });
 });
@@ -146,9 +146,9 @@ test("2.9 two high runs after a low one never hold three slots, as in the publis
 test("2.10 a release frees the slot once", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
-  tree.of("release", "a");
+  tree.apply("release", "a");
   const after = tree.state;
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.state).toBe(after);
   expect(tree.headcount).toBe(1);
 });

@@ -46,12 +46,12 @@ test("a long queue stays sorted when runs leave, return or change priority", () 
       const name = names[who] ?? "";
       tree.at += how * 20_000;
       if (kind <= 2) tree.reprioritize(name, Priority.all[how] ?? "normal");
-      if (kind === 3) tree.of("pause", name);
-      if (kind === 4) tree.of("resume", name);
+      if (kind === 3) tree.apply("pause", name);
+      if (kind === 4) tree.apply("resume", name);
       if (kind === 5) tree.cancel(name);
       checkHeadcount(tree.state);
     }
-    tree.of("resume", "root");
+    tree.apply("resume", "root");
     const line = names.map(run).filter((id) => tree.state.slots[id]?.cancelled === null);
     expect(new Set(drain(tree))).toEqual(new Set(line));
   });
@@ -63,7 +63,7 @@ test("a queued run past its deadline is passed over and stays queued", () => {
   tree.admit("busy");
   tree.admit("late", { onFull: "wait" });
   tree.at += 2000;
-  tree.of("release", "busy");
+  tree.apply("release", "busy");
   checkHeadcount(tree.state);
   expect(tree.phase("late")).toBe("pending");
   expect(tree.state.slots[root]?.children).toBe(1);

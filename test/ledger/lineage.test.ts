@@ -9,7 +9,7 @@ test("4.1 cancel marks the subtree, the first reason wins, and no run there gets
   expect(tree.cancel("a", "second")).toEqual([run("a")]);
   expect(tree.slot("b").cancelled).toBe("first");
   expect(tree.cancel("a")).toEqual([]);
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect([tree.phase("b"), tree.headcount]).toEqual(["pending", 1]);
 });
 
@@ -29,7 +29,7 @@ test("4.3 a deadline counts from the launch, not from the spawning, and is the m
   tree.admit("b");
   tree.admit("c", { budget: { deadlineS: 10 }, onFull: "wait" });
   tree.at += 50_000;
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.slot("c").deadline).toBe(61_000);
 });
 
@@ -38,7 +38,7 @@ test("6.7 the children of an ended run report to its parent; a detached one can 
   tree.admit("a");
   tree.admit("b", { parent: run("a") });
   tree.admit("c", { parent: run("b") });
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.slot("c").parent).toBe(run("a"));
   expect(tree.do({ kind: "adopt", run: run("c"), parent: root })).toBe(true);
   expect(tree.slot("c").parent).toBe(root);

@@ -28,7 +28,7 @@ test("2.4 a run that yields, is cancelled or is held is never a victim", () => {
   const tree = new Tree({ maxAgents: 4 });
   for (const name of ["a", "b", "c"]) tree.admit(name, { priority: "low" });
   tree.cancel("a");
-  tree.of("pause", "b");
+  tree.apply("pause", "b");
   tree.admit("d", { priority: "high" });
   expect(tree.slot("d").victim).toBe(run("c"));
   expect(tree.admit("e", { priority: "high" })).toMatchObject({
@@ -42,7 +42,7 @@ test("2.5 the slot moves when the victim has yielded, not before", () => {
   tree.admit("a", { priority: "low" });
   expect(tree.admit("b", { priority: "high" })).toEqual({ kind: "queued", victim: run("a") });
   expect([tree.phase("a"), tree.phase("b")]).toEqual(["yielding", "pending"]);
-  expect(tree.of("yield", "a")).toEqual({ phase: "parked" });
+  expect(tree.apply("yield", "a")).toEqual({ phase: "parked" });
   expect(tree.phase("b")).toBe("running");
   expect(tree.effects).toEqual([
     { kind: "parked", run: run("a"), cause: "preempted" },
@@ -63,9 +63,9 @@ test("2.5 a preempted waiter must get a slot on waking before its next step", ()
   tree.admit("a", { priority: "low" });
   tree.wait("a", null);
   tree.admit("b", { priority: "high" });
-  expect(tree.of("wake", "a")).toEqual({ phase: "parked" });
+  expect(tree.apply("wake", "a")).toEqual({ phase: "parked" });
   expect(tree.begin("a")).toMatchObject({ kind: "refused", why: "paused" });
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([{ kind: "resume", run: run("a") }]);
   expect(tree.begin("a")).toMatchObject({ kind: "granted" });
 });
@@ -75,9 +75,9 @@ test("2.5 a preempted waiter is queued only once it has woken", () => {
   tree.admit("a", { priority: "low" });
   tree.wait("a", null);
   tree.admit("b", { priority: "high" });
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.phase("a")).toBe("parked");
-  expect(tree.of("wake", "a")).toEqual({ phase: "running" });
+  expect(tree.apply("wake", "a")).toEqual({ phase: "running" });
   expect(tree.effects).toEqual([]);
 });
 
@@ -93,7 +93,7 @@ test("2.5 a victim that ends without yielding leaves its slot to the taker", () 
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.effects).toEqual([{ kind: "launch", run: run("b") }]);
 });
 
@@ -102,12 +102,12 @@ test("2.5 a taker that gets a slot by another way spares its victim", () => {
   tree.admit("a", { priority: "low" });
   tree.admit("b");
   tree.admit("c", { priority: "high" });
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([
     { kind: "spare", run: run("a") },
     { kind: "launch", run: run("c") },
   ]);
-  expect(tree.of("yield", "a")).toEqual({ phase: "running" });
+  expect(tree.apply("yield", "a")).toEqual({ phase: "running" });
   expect(tree.headcount).toBe(3);
 });
 
@@ -118,7 +118,7 @@ test.each(["release", "cancel", "pause"] as const)(
     tree.admit("a", { priority: "low" });
     tree.admit("b", { priority: "high" });
     if (kind === "cancel") tree.cancel("b");
-    else tree.of(kind, "b");
+    else tree.apply(kind, "b");
     expect(tree.effects).toEqual([{ kind: "spare", run: run("a") }]);
     expect(tree.phase("a")).toBe("running");
   },
@@ -128,8 +128,8 @@ test("2.5 a victim that is held is not spared", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  tree.of("pause", "a");
-  tree.of("release", "b");
+  tree.apply("pause", "a");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([]);
   expect(tree.phase("a")).toBe("yielding");
 });
@@ -138,9 +138,9 @@ test("2.5 a paused run's release frees nothing", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.admit("c", { onFull: "wait" });
-  tree.of("release", "a");
+  tree.apply("release", "a");
   expect(tree.phase("c")).toBe("pending");
   expect(tree.headcount).toBe(2);
 });

@@ -23,9 +23,9 @@ test("records that a command does not change keep their identity", () => {
 test("a command without effect returns the same state object", () => {
   const tree = new Tree();
   const before = tree.state;
-  tree.of("wake", "root");
-  tree.of("yield", "root");
-  tree.of("release", "gone");
+  tree.apply("wake", "root");
+  tree.apply("yield", "root");
+  tree.apply("release", "gone");
   tree.cancel("gone");
   tree.settle("root", "gone", null);
   tree.do({ kind: "grantQuota", tokens: 1, costMicros: 1, limits, leasedAt: 1, until: 9_000, adds: true });
@@ -70,8 +70,8 @@ test("a path and the runs that a pause reaches are live runs, the root first", (
   const slots = { get: (id: RunId) => tree.state.slots[id] };
   expect(Ledger.path(slots, run("b"))).toEqual([root, run("a"), run("b")]);
   expect(Ledger.path(slots, run("gone"))).toEqual([]);
-  expect(tree.of("pause", "root")).toEqual([root, run("a"), run("b"), run("c")]);
-  expect(tree.of("pause", "gone")).toEqual([]);
+  expect(tree.apply("pause", "root")).toEqual([root, run("a"), run("b"), run("c")]);
+  expect(tree.apply("pause", "gone")).toEqual([]);
 });
 
 test("pausing, resuming and cancelling a tree of 20,000 runs takes linear time", () => {

@@ -7,9 +7,9 @@ test("2.7 a run lowered below normal in a full tree is preempted, and skipped un
   tree.admit("b");
   tree.reprioritize("a", "low");
   expect(tree.effects).toEqual([{ kind: "tell", run: run("a"), cause: "preempted" }]);
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect([tree.phase("a"), tree.headcount]).toEqual(["parked", 2]);
-  tree.of("release", "b");
+  tree.apply("release", "b");
   expect(tree.effects).toEqual([{ kind: "resume", run: run("a") }]);
 });
 
@@ -40,7 +40,7 @@ test("2.7 a demoted run for which all others wait is no longer skipped", () => {
   tree.admit("a");
   tree.wait("root", ["a"]);
   tree.reprioritize("a", "low");
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect(tree.effects).toEqual([
     { kind: "parked", run: run("a"), cause: "preempted" },
     { kind: "resume", run: run("a") },
@@ -59,7 +59,7 @@ test("2.7 a preempted run that is raised resumes if there is room", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a");
   tree.reprioritize("a", "low");
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   expect(tree.reprioritize("a", "normal")).toEqual({ phase: "running" });
   expect(tree.effects).toEqual([{ kind: "resume", run: run("a") }]);
 });
@@ -68,12 +68,12 @@ test("2.7 a preempted run that is raised resumes if it may now preempt", () => {
   const tree = new Tree({ maxAgents: 2 });
   tree.admit("a", { priority: "low" });
   tree.admit("b", { priority: "high" });
-  tree.of("yield", "a");
+  tree.apply("yield", "a");
   tree.reprioritize("a", "high");
   expect([tree.phase("a"), tree.effects]).toEqual(["parked", []]);
   tree.reprioritize("a", "critical");
   expect(tree.effects).toEqual([{ kind: "tell", run: run("b"), cause: "preempted" }]);
-  tree.of("yield", "b");
+  tree.apply("yield", "b");
   expect(tree.phase("a")).toBe("running");
 });
 

@@ -68,7 +68,7 @@ export class Shadow {
   admit(parent: RunId, wish: Pick<Admit, "priority" | "onFull" | "detached">): void {
     this.#hired += 1;
     const spawned = run(`r${this.#hired}`);
-    const { decision } = this.#heed(
+    const { decision } = this.#applyEffects(
       this.#tested.admit({ run: spawned, parent, budget: null, ...wish, at: this.at }),
     );
     if (decision.kind === "denied") return;
@@ -82,18 +82,18 @@ export class Shadow {
   yield(who: RunId): void {
     this.#executing.delete(who);
     this.#told.delete(who);
-    const { decision } = this.#heed(this.#tested.tell("yield", who, this.at));
+    const { decision } = this.#applyEffects(this.#tested.tell("yield", who, this.at));
     if (decision.phase === "running") this.#seat(who);
   }
 
   wait(who: RunId, on: readonly RunId[] | null): void {
     this.#waits.set(who, on);
-    this.#heed(this.#tested.wait(who, on, this.at));
+    this.#applyEffects(this.#tested.wait(who, on, this.at));
   }
 
   wake(who: RunId): void {
     this.#waits.delete(who);
-    const { decision } = this.#heed(this.#tested.tell("wake", who, this.at));
+    const { decision } = this.#applyEffects(this.#tested.tell("wake", who, this.at));
     if (decision.phase === "running") this.#seat(who);
   }
 
@@ -108,26 +108,27 @@ export class Shadow {
       this.#waits,
     ];
     for (const each of all) each.delete(who);
-    this.#heed(this.#tested.release(who, this.at));
+    this.#applyEffects(this.#tested.release(who, this.at));
   }
 
   pause(who: RunId): void {
-    for (const each of this.#heed(this.#tested.mark("pause", who, this.at)).decision) this.#held.add(each);
+    for (const each of this.#applyEffects(this.#tested.mark("pause", who, this.at)).decision)
+      this.#held.add(each);
   }
 
   resume(who: RunId): void {
-    for (const each of this.#heed(this.#tested.mark("resume", who, this.at)).decision)
+    for (const each of this.#applyEffects(this.#tested.mark("resume", who, this.at)).decision)
       this.#held.delete(each);
   }
 
   cancel(who: RunId): void {
-    for (const each of this.#heed(this.#tested.mark("cancel", who, this.at)).decision) {
+    for (const each of this.#applyEffects(this.#tested.mark("cancel", who, this.at)).decision) {
       this.#cancelled.add(each);
     }
   }
 
   reprioritize(who: RunId, priority: Priority): void {
-    this.#heed(this.#tested.reprioritize(who, priority, this.at));
+    this.#applyEffects(this.#tested.reprioritize(who, priority, this.at));
   }
 
   /** Whether a wait for `target` would close a cycle: the host refuses those (6.9). */
@@ -159,28 +160,28 @@ export class Shadow {
   #advance(): boolean {
     const writers = this.live.filter((each) => each !== root);
     const ending = writers.find((each) => this.#cancelled.has(each));
-    if (ending) return this.#done(() => this.release(ending));
+    if (ending) return this.#runAction(() => this.release(ending));
     const woken = this.waiting.find((each) => this.#isOver(this.#waits.get(each) ?? null));
-    if (woken) return this.#done(() => this.wake(woken));
+    if (woken) return this.#runAction(() => this.wake(woken));
     const told = this.told.at(0);
-    if (told) return this.#done(() => this.yield(told));
+    if (told) return this.#runAction(() => this.yield(told));
     const finished = writers.find((each) => this.#executing.has(each) && !this.#waits.has(each));
-    if (finished) return this.#done(() => this.release(finished));
+    if (finished) return this.#runAction(() => this.release(finished));
     // A demoted run that is passed over continues at the latest when the root waits for its result.
     const isJoined = this.line.length > 0 && !this.#waits.has(root);
-    return isJoined && this.#done(() => this.wait(root, this.line));
+    return isJoined && this.#runAction(() => this.wait(root, this.line));
   }
 
   #isOver(on: readonly RunId[] | null): boolean {
     return on === null || on.some((each) => !this.#live.has(each));
   }
 
-  #done(action: () => void): true {
+  #runAction(action: () => void): true {
     action();
     return true;
   }
 
-  #heed<Decision>(answer: Answer<Decision>): Answer<Decision> {
+  #applyEffects<Decision>(answer: Answer<Decision>): Answer<Decision> {
     for (const effect of answer.effects) this.#perform(effect);
     for (const effect of answer.effects) if (effect.kind === "drop") this.release(effect.run);
     return answer;

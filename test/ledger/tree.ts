@@ -123,7 +123,7 @@ export class Tree {
     return this.do({ kind: "settle", run: run(name), attempt: attempt(of), usage, at: this.at });
   }
 
-  of(kind: "wake" | "yield" | "release" | "pause" | "resume", name: string): unknown {
+  apply(kind: "wake" | "yield" | "release" | "pause" | "resume", name: string): unknown {
     return this.do({ kind, run: run(name), at: this.at });
   }
 

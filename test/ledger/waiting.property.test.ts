@@ -117,12 +117,12 @@ class Market {
       const { inFlight } = this.tree.state.tree.account;
       this.tree.do({ kind: "expire", at: this.tree.at });
       this.decide();
-      if (inFlight === 0) return this.#waiting();
+      if (inFlight === 0) return this.#listWaiting();
     }
     throw new Error("it never rests");
   }
 
-  #waiting(): readonly RunId[] {
+  #listWaiting(): readonly RunId[] {
     const { accounts } = this.tree.state;
     return keysOf(accounts).filter((of) => (accounts[of]?.waiting.length ?? 0) > 0);
   }
@@ -200,7 +200,7 @@ function apply(market: Market, act: typeof action extends fc.Arbitrary<infer Act
         return;
       if (act.do === "cancel") tree.cancel(act.name);
       else if (act.do === "wait") tree.wait(act.name, null);
-      else tree.of(act.do, act.name);
+      else tree.apply(act.do, act.name);
       return market.decide();
   }
 }

@@ -22,7 +22,7 @@ export interface CannedServer extends AsyncDisposable {
   /** The decoded requests. */
   readonly requests: readonly JsonObject[];
   /** Connections that the other side gave up while an answer was still to come. */
-  readonly abandoned: () => number;
+  readonly countAbandoned: () => number;
 }
 
 export async function cannedServer(canned: Canned): Promise<CannedServer> {
@@ -42,7 +42,7 @@ export async function cannedServer(canned: Canned): Promise<CannedServer> {
   return {
     url: `http://127.0.0.1:${portOf(server)}/v1`,
     requests,
-    abandoned: () => abandoned,
+    countAbandoned: () => abandoned,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

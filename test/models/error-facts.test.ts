@@ -113,7 +113,7 @@ test.for(wires.flatMap((wire) => ways.map((way) => ({ wire, way }))))(
     await expect.poll(() => server.requests.length).toBe(1);
     controller.abort(reason);
     expect(await thrown).toBe(reason);
-    await expect.poll(server.abandoned).toBe(1);
+    await expect.poll(server.countAbandoned).toBe(1);
   },
 );
 

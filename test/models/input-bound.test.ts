@@ -192,13 +192,13 @@ function leaves(value: unknown): string[] {
 test("a prompt that has grown is remembered without a copy, and a changed prompt is a new one", () => {
   const messages = [ChatMessage.user("a"), ChatMessage.assistant("b")];
   const first = ReportedPrompt.of(messages, [], usage);
-  const second = first.next([...messages, ChatMessage.user("c")], [], usage);
-  expect([first.count, second.count, first.covered(messages), second.covered(messages)]).toEqual([
+  const second = first.extend([...messages, ChatMessage.user("c")], [], usage);
+  expect([first.count, second.count, first.countCovered(messages), second.countCovered(messages)]).toEqual([
     2, 3, 2, 2,
   ]);
-  const forked = first.next([...messages, ChatMessage.user("d")], [], usage);
-  expect(forked.covered([...messages, ChatMessage.user("c")])).toBe(2);
-  expect(second.next([ChatMessage.user("other")], [], usage).count).toBe(1);
+  const forked = first.extend([...messages, ChatMessage.user("d")], [], usage);
+  expect(forked.countCovered([...messages, ChatMessage.user("c")])).toBe(2);
+  expect(second.extend([ChatMessage.user("other")], [], usage).count).toBe(1);
 });
 
 test("a long conversation is bounded by its reported size", () => {

@@ -39,21 +39,21 @@ afterAll(async () => {
 }, 300_000);
 
 /** A browser that keeps the address it is given, first on the search path. */
-function fakeOpener(): { readonly bin: string; readonly opened: () => string } {
+function fakeOpener(): { readonly bin: string; readonly readOpened: () => string } {
   const bin = join(top, "bin");
   mkdirSync(bin);
   for (const name of ["xdg-open", "open"]) {
     writeFileSync(join(bin, name), `#!/bin/sh\nprintf '%s' "$*" > "${bin}/opened"\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  const opened = (): string => {
+  const readOpened = (): string => {
     try {
       return readFileSync(join(bin, "opened"), "utf8");
     } catch {
       return "";
     }
   };
-  return { bin, opened };
+  return { bin, readOpened };
 }
 
 async function read<Answer>(path: string): Promise<Answer> {
@@ -114,7 +114,7 @@ async function pressUntil(key: string, isDone: () => Promise<boolean>): Promise<
 }
 
 test("a key press opens the playground with a task in its input", async () => {
-  const { bin, opened } = fakeOpener();
+  const { bin, readOpened } = fakeOpener();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const path = `${bin}:${platform.bin}:${process.env["PATH"]}`;
@@ -124,10 +124,10 @@ test("a key press opens the playground with a task in its input", async () => {
   await expect.poll(screen, { timeout: 60_000 }).toContain("lead, researcher, reviewer, writer");
   expect(await screen()).toContain(`dashboard  ${url}/ui   (press o)`);
   await window.press("o");
-  await expect.poll(opened).toBe(`${url}/ui`);
+  await expect.poll(readOpened).toBe(`${url}/ui`);
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(60_000);
-  await page.goto(opened());
+  await page.goto(readOpened());
   const box = page.getByRole("textbox", { name: "Task" });
   await box.waitFor();
   expect(await box.inputValue()).toBe("Report on heat pumps in Europe, and mail it to the team.");
@@ -235,6 +235,6 @@ test("code that does not load is a banner in the page, until it loads again", as
 
 test("Ctrl-C stops everything", async () => {
   await window.press("C-c");
-  await window.over(60_000);
+  await window.waitForEnd(60_000);
   await expect(fetch(`${url}/health`)).rejects.toThrow("fetch failed");
 });

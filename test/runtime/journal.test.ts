@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { ExecutionPrimitives } from "#kernel";
 
 /** An engine that counts the timers of all executions. */
-function countingTimers(): { readonly engine: Engine; readonly armed: () => number } {
+function countingTimers(): { readonly engine: Engine; readonly countTimers: () => number } {
   const engine = local();
   let timers = 0;
   const define: Engine["define"] = (program) =>
@@ -20,7 +20,7 @@ function countingTimers(): { readonly engine: Engine; readonly armed: () => numb
         return program.run({ ...primitives, sleepUntil });
       },
     });
-  return { engine: { ...engine, define }, armed: () => timers };
+  return { engine: { ...engine, define }, countTimers: () => timers };
 }
 
 test("a journal is full at 50,000 entries of any kind", async () => {
@@ -51,7 +51,7 @@ test("waits that end early leave one timer in total", async () => {
       return read;
     },
   };
-  const { engine, armed } = countingTimers();
+  const { engine, countTimers } = countingTimers();
   await using runtime = createRuntime({ agents: [reader], engine });
   const run = await runtime.start(reader, "go");
   for await (const event of run.events()) {
@@ -59,7 +59,7 @@ test("waits that end early leave one timer in total", async () => {
     await run.send(Number(event.data) < 30 ? "next" : "end");
   }
   expect(await run.resultNow()).toMatchObject({ output: 31 });
-  expect(armed()).toBe(1);
+  expect(countTimers()).toBe(1);
 });
 
 test("an agent that answers many messages goes on in fresh executions between its turns", async () => {

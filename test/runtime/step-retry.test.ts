@@ -8,7 +8,7 @@ interface Scene {
   readonly triedAt: readonly number[];
   readonly output: () => Promise<unknown>;
   readonly advance: (ms: number) => Promise<void>;
-  readonly waiting: () => number;
+  readonly countWaiting: () => number;
 }
 
 /** A step that fails `failures` times, on a manual clock. */
@@ -33,23 +33,23 @@ async function failing(
     triedAt,
     output: async () => (await run.result()).output,
     advance: (ms) => clock.advance(ms),
-    waiting: () => clock.waiting,
+    countWaiting: () => clock.waiting,
   };
 }
 
 describe.each([false, true])("a step that fails temporarily (replayed: %s)", (replayEveryStep) => {
   test("is tried again after 2, 4 and 8 seconds: short delays inside the step, long ones durably", async () => {
-    const { triedAt, output, advance, waiting } = await failing(3, { replayEveryStep, baseMs: 2_000 });
+    const { triedAt, output, advance, countWaiting } = await failing(3, { replayEveryStep, baseMs: 2_000 });
     await expect.poll(() => triedAt).toEqual([0]);
-    await expect.poll(waiting).toBe(1);
+    await expect.poll(countWaiting).toBe(1);
     await advance(1_999);
     expect(triedAt).toEqual([0]);
     await advance(1);
     await expect.poll(() => triedAt).toEqual([0, 2_000]);
-    await expect.poll(waiting).toBe(1);
+    await expect.poll(countWaiting).toBe(1);
     await advance(4_000);
     await expect.poll(() => triedAt).toEqual([0, 2_000, 6_000]);
-    await expect.poll(waiting).toBe(1);
+    await expect.poll(countWaiting).toBe(1);
     await advance(7_999);
     expect(triedAt).toHaveLength(3);
     await advance(1);
@@ -58,12 +58,12 @@ describe.each([false, true])("a step that fails temporarily (replayed: %s)", (re
   });
 
   test("waits for the requested retry time, up to a minute", async () => {
-    const { triedAt, output, advance, waiting } = await failing(1, {
+    const { triedAt, output, advance, countWaiting } = await failing(1, {
       replayEveryStep,
       baseMs: 1,
       retryAfterMs: 3_600_000,
     });
-    await expect.poll(waiting).toBe(1);
+    await expect.poll(countWaiting).toBe(1);
     await advance(59_999);
     expect(triedAt).toEqual([0]);
     await advance(1);

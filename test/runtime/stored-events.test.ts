@@ -14,7 +14,7 @@ const counter: Agent = {
 };
 
 /** A runtime that counts how often trees are asked for events. */
-function watchedRuntime(): { readonly runtime: Runtime; readonly asked: () => number } {
+function watchedRuntime(): { readonly runtime: Runtime; readonly countRequests: () => number } {
   const engine = local();
   let asked = 0;
   const counting: typeof engine = {
@@ -25,11 +25,11 @@ function watchedRuntime(): { readonly runtime: Runtime; readonly asked: () => nu
     },
   };
   const runtime = createRuntime({ agents: [counter], engine: counting, store: memoryStore() });
-  return { runtime, asked: () => asked };
+  return { runtime, countRequests: () => asked };
 }
 
 test("a subscriber asks a tree whether it has ended only when it may have", async () => {
-  const { runtime, asked } = watchedRuntime();
+  const { runtime, countRequests } = watchedRuntime();
   await using _ = runtime;
   const run = await runtime.start(counter, "count");
   const types: string[] = [];
@@ -40,7 +40,7 @@ test("a subscriber asks a tree whether it has ended only when it may have", asyn
   expect(types.at(-1)).toBe("run.end");
   expect(types.filter((type) => type === "progress.emitted").length).toBe(300);
   // Before the store has anything, and after the end of the root.
-  expect(asked()).toBeLessThanOrEqual(2);
+  expect(countRequests()).toBeLessThanOrEqual(2);
   const again: number[] = [];
   for await (const { seq } of run.events({ from: types.length - 1 })) again.push(seq);
   expect(again).toEqual([types.length]);
@@ -61,12 +61,12 @@ test("a reader gets the events after the end of a tree's last run", async () => 
 });
 
 test("a watch of a missing or silent tree ends with its signal", async () => {
-  const { runtime, asked } = watchedRuntime();
+  const { runtime, countRequests } = watchedRuntime();
   await using _ = runtime;
   const stop = new AbortController();
   const watching = runtime.run("later").events({ signal: stop.signal });
   const first = watching.next();
-  await expect.poll(asked).toBe(1);
+  await expect.poll(countRequests).toBe(1);
   await runtime.start(counter, "count", { id: "later" });
   expect((await first).value).toMatchObject({ treeId: "later", seq: 1 });
   stop.abort(new Error("enough"));

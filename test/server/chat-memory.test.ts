@@ -114,12 +114,12 @@ test("the history has the tools of an answer, with their arguments and results",
 });
 
 test("a message that is being answered is in the history, and its answer is not yet", async () => {
-  const { model, next } = talker(["the pump"]);
+  const { model, streamNext } = talker(["the pump"]);
   const site = await open(agent({ name: "talker", model }));
   const chat = chatIn(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
   await expect.poll(async () => texts(await history(site, "talker"))).toEqual(["When?"]);
-  next();
+  streamNext();
   await sent;
   expect(texts(await history(site, "talker"))).toEqual(["When?", "the pump"]);
 });
@@ -186,23 +186,23 @@ test("after an edit of the first message the conversation begins with it", async
 });
 
 test("a message that is sent again unchanged is the same turn: during the turn, after it, and after a reload", async () => {
-  const { model, next, asked } = talker(["the pump"]);
+  const { model, streamNext, countCalls } = talker(["the pump"]);
   const site = await open(agent({ name: "talker", model }));
   const chat = chatIn(site, "talker");
   const first = chat.sendMessage({ text: "When?" });
-  await expect.poll(asked).toBe(1);
+  await expect.poll(countCalls).toBe(1);
   const again = chatIn(site, "talker", structuredClone(chat.messages));
   const second = again.sendMessage({ text: "When?", messageId: chat.messages[0]?.id ?? "" });
   await expect.poll(async () => (await history(site, "talker")).length).toBe(1);
   const loaded = chatIn(site, "talker", await history(site, "talker"));
   const third = loaded.sendMessage({ text: "When?", messageId: loaded.messages[0]?.id ?? "" });
-  next();
+  streamNext();
   await Promise.all([first, second, third]);
   for (const each of [chat, again, loaded]) {
     await each.sendMessage({ text: "When?", messageId: each.messages[0]?.id ?? "" });
     expect([each.error, texts(each.messages)]).toEqual([undefined, ["When?", "the pump"]]);
   }
-  expect(asked()).toBe(1);
+  expect(countCalls()).toBe(1);
 });
 
 test("a failed turn leaves no trace, even if the message is answered again and fails again", async () => {

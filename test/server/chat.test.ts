@@ -23,15 +23,15 @@ const admin = (
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
 
 test("an answer is streamed, and is one message of one tree", async () => {
-  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
+  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const chat = admin(site, "talker");
   const sent = chat.sendMessage({ text: "When?" });
-  next();
+  streamNext();
   await expect.poll(() => chat.shown.text).toBe("the pump ");
-  next();
+  streamNext();
   await expect.poll(() => chat.shown.text).toBe("the pump was built ");
-  next();
+  streamNext();
   await sent;
   expect([chat.status, chat.error]).toEqual(["ready", undefined]);
   expect(chat.shown).toEqual({ text: "the pump was built in 1987", tools: [] });
@@ -174,7 +174,7 @@ test("only callers that may approve can answer, and none answers another tenant'
 });
 
 test("after a dropped connection the client reconnects, and the answer is shown and paid for once", async () => {
-  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
+  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const drop = new AbortController();
   const dropping: typeof fetch = (input, init) => fetch(input, { ...init, signal: drop.signal });
@@ -185,7 +185,7 @@ test("after a dropped connection the client reconnects, and the answer is shown 
     transport: new DefaultChatTransport({ api, headers, fetch: dropping }),
   });
   const sent = first.sendMessage({ text: "When?" });
-  next();
+  streamNext();
   await expect.poll(() => first.shown.text).toBe("the pump ");
   drop.abort();
   await sent;
@@ -193,8 +193,8 @@ test("after a dropped connection the client reconnects, and the answer is shown 
   again.messages = first.messages;
   const resumed = again.resumeStream();
   await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the pump "]);
-  next();
-  next();
+  streamNext();
+  streamNext();
   await resumed;
   expect([again.status, again.error, again.shown.text]).toEqual([
     "ready",
@@ -208,7 +208,7 @@ test("after a dropped connection the client reconnects, and the answer is shown 
 });
 
 test("a client that reconnects during a later step gets that step from its beginning", async () => {
-  const { model: talks, next } = talker(["in ", "1987"]);
+  const { model: talks, streamNext } = talker(["in ", "1987"]);
   const looks = scriptedModel([call("look", { question: "pump" })]);
   const model: Model = {
     id: "researcher",
@@ -217,26 +217,26 @@ test("a client that reconnects during a later step gets that step from its begin
   const site = await openSite(agent({ name: "researcher", model, tools: [look] }));
   const chat = admin(site, "researcher", { id: "pump" });
   const sent = chat.sendMessage({ text: "When?" });
-  next();
+  streamNext();
   await expect.poll(() => chat.shown.text).toBe("in ");
   const again = admin(site, "researcher", { id: "pump" });
   const resumed = again.resumeStream();
   await expect.poll(() => again.shown).toEqual({ text: "in ", tools: ["look output-available"] });
-  next();
+  streamNext();
   await Promise.all([sent, resumed]);
   expect(again.shown).toEqual(chat.shown);
 });
 
 test("a client that reconnects after the answer gets all of it, in the same message", async () => {
-  const { model, next } = talker(["the pump ", "was built ", "in 1987"]);
+  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
   const site = await openSite(agent({ name: "talker", model }));
   const chat = admin(site, "talker", { id: "pump" });
   const sent = chat.sendMessage({ text: "When?" });
-  next();
+  streamNext();
   await expect.poll(() => chat.shown.text).toBe("the pump ");
   const half = structuredClone(chat.messages);
-  next();
-  next();
+  streamNext();
+  streamNext();
   await sent;
   const again = admin(site, "talker", { id: "pump" });
   again.messages = half;

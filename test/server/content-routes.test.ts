@@ -208,10 +208,10 @@ test("pieces of answers reach keys with the scope content, an administrator and 
   await said.asked;
   said.say(words);
   for (const { stream, sees } of streams)
-    if (sees) await stream.until((messages) => messages.some(({ data }) => data.includes(words)));
+    if (sees) await stream.readUntil((messages) => messages.some(({ data }) => data.includes(words)));
   said.answer();
   for (const { stream, name, sees } of streams) {
-    await stream.until((messages) => messages.some(({ event }) => event === "end"));
+    await stream.readUntil((messages) => messages.some(({ event }) => event === "end"));
     expect([name, stream.messages.some(({ event }) => event === "delta")]).toEqual([name, sees]);
     expect([name, stream.messages.some(({ data }) => data.includes(words))]).toEqual([name, sees]);
     await stream.drop();

@@ -16,7 +16,7 @@ test("the error of a program's code is shown to keys with the scope content, and
   await site.post("/runs", { agent: "broken", input: "go", id: "t" });
   const endSeenBy = async (key: string): Promise<Record<string, unknown>> => {
     const stream = await Subscription.to(`${site.url}/runs/t/events`, { key });
-    const messages = await stream.until((come) => come.some(({ event }) => event === "end"));
+    const messages = await stream.readUntil((come) => come.some(({ event }) => event === "end"));
     const end = messages.map(({ data }) => JSON.parse(data)).find(({ type }) => type === "run.end");
     return end;
   };

@@ -37,7 +37,7 @@ test("a stream that breaks again and again is resumed without a gap and without 
   await site.post("/runs/counting/signal", { name: "count", data: 100, id: "1" });
   for (let drops = 0; ; drops += 1) {
     const isLast = drops === 9;
-    const some = await subscription.until((messages) => !isLast && messagesWithId(messages).length >= 7);
+    const some = await subscription.readUntil((messages) => !isLast && messagesWithId(messages).length >= 7);
     await subscription.drop();
     // An item that arrived in the last moment counts: it was seen.
     seen.push(...messagesWithId(some));
@@ -55,11 +55,11 @@ test("a stream begins after the number it is asked for, and says when the tree i
   await site.post("/runs", { agent: "counter", input: "count", id: "counting" });
   await site.post("/runs/counting/signal", { name: "count", data: 3, id: "1" });
   const whole = await history(site, "counting");
-  const some = await (await watch(site, "/runs/counting/events?after=2")).over();
+  const some = await (await watch(site, "/runs/counting/events?after=2")).readToEnd();
   expect(messagesWithId(some).map(({ id }) => Number(id))).toEqual(whole.slice(2).map(({ seq }) => seq));
   expect(some.at(-1)).toEqual({ id: null, event: "end", data: "{}" });
   // If both are present, the header is newer: a browser sets it on reconnect.
-  const rest = await (await watch(site, "/runs/counting/events?after=1", "4")).over();
+  const rest = await (await watch(site, "/runs/counting/events?after=1", "4")).readToEnd();
   expect(messagesWithId(rest)[0]?.id).toBe("5");
   const wrong = await ask(`${site.url}/runs/counting/events`, "GET", {
     key: site.keys.acme.content,
@@ -85,16 +85,16 @@ test("pieces of answers are sent between events without ids, and do not change t
   await asked;
   const pieces = ["the ", "pump ", "was ", "built ", "in 1987"];
   for (const piece of pieces) say(piece);
-  const before = await first.until((messages) => textOf(messages) === pieces.join(""));
+  const before = await first.readUntil((messages) => textOf(messages) === pieces.join(""));
   expect(before.filter(({ event }) => event === "delta").every(({ id }) => id === null)).toBe(true);
   await first.drop();
   const second = await watch(site, "/runs/speech/events", messagesWithId(before).at(-1)?.id ?? "");
   answer();
-  const after = await second.over();
+  const after = await second.readToEnd();
   const whole = await history(site, "speech");
   const seen = [...messagesWithId(before), ...messagesWithId(after)].map(({ id }) => Number(id));
   expect(seen).toEqual(whole.map(({ seq }) => seq));
-  const without = await (await watch(site, "/runs/speech/events?deltas=false")).over();
+  const without = await (await watch(site, "/runs/speech/events?deltas=false")).readToEnd();
   expect(without.filter(({ event }) => event === "delta")).toEqual([]);
 });
 
@@ -129,7 +129,7 @@ test("a subscriber that does not read is disconnected, and one that reads gets e
   deaf.on("data", (part) => (bytes += part.length));
   await cut;
   expect(bytes).toBeLessThan(400 * 50_000);
-  const heard = await (await watch(site, "/runs/noise/events")).over();
+  const heard = await (await watch(site, "/runs/noise/events")).readToEnd();
   expect(heard.filter(({ data }) => data.includes('"progress.emitted"')).length).toBe(400);
 });
 
@@ -152,10 +152,10 @@ test("many watchers of a tree cost the store no more than one", async () => {
   await site.post("/runs", { agent: "counter", input: "count", id: "counting" });
   const watching = Array.from({ length: 30 }, () => watch(site, "/runs/counting/events"));
   const subscriptions = await Promise.all(watching);
-  await Promise.all(subscriptions.map((each) => each.until((messages) => messages.length > 0)));
+  await Promise.all(subscriptions.map((each) => each.readUntil((messages) => messages.length > 0)));
   reads = 0;
   await site.post("/runs/counting/signal", { name: "count", data: 20, id: "1" });
-  const heard = await Promise.all(subscriptions.map((each) => each.over()));
+  const heard = await Promise.all(subscriptions.map((each) => each.readToEnd()));
   const readsOfAll = reads;
   const whole = (await history(site, "counting")).map(({ seq }) => String(seq));
   expect(whole.length).toBeGreaterThan(20);

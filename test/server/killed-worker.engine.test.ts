@@ -55,7 +55,7 @@ test("two watches of a tree, one over a breaking connection, miss and repeat no 
   const broken = await Subscription.to(url, { key });
   await stuck;
   const before = messagesWithId(
-    await broken.until((messages) => messages.some(({ data }) => data.includes(`"n":${stopAt - 1}`))),
+    await broken.readUntil((messages) => messages.some(({ data }) => data.includes(`"n":${stopAt - 1}`))),
   );
   await broken.drop();
   const ended = once(first, "exit");
@@ -63,7 +63,10 @@ test("two watches of a tree, one over a breaking connection, miss and repeat no 
   await ended;
   const again = await Subscription.to(url, { key, headers: { "last-event-id": before.at(-1)?.id ?? "" } });
   await serve(port, path, "goes on");
-  const [watched, after] = [messagesWithId(await steady.over()), messagesWithId(await again.over())];
+  const [watched, after] = [
+    messagesWithId(await steady.readToEnd()),
+    messagesWithId(await again.readToEnd()),
+  ];
   const whole: NumberedEvent[] = [];
   for await (const event of runtime.run("tale", { tenant: "acme" }).events()) whole.push(event);
   const told = whole.filter(({ type }) => type === "progress.emitted");

@@ -15,7 +15,7 @@ interface Live {
 async function openLive(site: TestServer, query = "", lastEventId?: string): Promise<Live> {
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
   const stream = await Subscription.to(`${site.url}/live${query}`, { key: site.keys.acme.content, headers });
-  const [opened] = await stream.until(has("opened"));
+  const [opened] = await stream.readUntil(has("opened"));
   return { stream, id: dataOf<{ id: string }>(opened).id };
 }
 
@@ -65,7 +65,7 @@ const lastSeqOf = async (site: TestServer, id: string): Promise<number> => {
 test("one stream has changed runs, waiting approvals, and the trees it watches", async () => {
   const site = closing(await TestServer.open());
   const { stream, id } = await openLive(site);
-  await stream.until(has("approvals"));
+  await stream.readUntil(has("approvals"));
   expect(dataOf(stream.messages.find(({ event }) => event === "approvals"))).toEqual({
     count: 0,
     newest: null,
@@ -73,11 +73,11 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   await start(site, "first");
   await start(site, "second");
   await start(site, "field", "manager");
-  for (const name of ["first", "second", "field"]) await stream.until(tellsOf(name));
-  await stream.until((messages) =>
+  for (const name of ["first", "second", "field"]) await stream.readUntil(tellsOf(name));
+  await stream.readUntil((messages) =>
     messages.some(({ event, data }) => event === "approvals" && data.includes('"count":1')),
   );
-  await stream.until((messages) =>
+  await stream.readUntil((messages) =>
     messages.some(({ event, data }) => event === "runs" && data.includes('"asks":1')),
   );
   const reply = await site.post(
@@ -92,7 +92,7 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   expect(views.map(({ treeId }) => treeId)).toEqual(["first"]);
   await count(site, "first", 5);
   await count(site, "second", 5);
-  await stream.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
+  await stream.readUntil((messages) => messages.filter(({ event }) => event === "end").length === 2);
   const [first, second] = [await lastSeqOf(site, "first"), await lastSeqOf(site, "second")];
   const from = view.seq;
   expect(numbersOf(stream.messages, "first")).toEqual(numbersUpTo(first).slice(from));
@@ -111,14 +111,14 @@ test("a reconnected stream continues every tree after its last event", async () 
   await start(site, "c");
   const query = `?trees=${encodeURIComponent(`${encodeURIComponent("a,b:1")},c:0`)}`;
   const { stream } = await openLive(site, query);
-  await stream.until((messages) => ["a,b:1", "c"].every((tree) => numbersOf(messages, tree).length > 0));
+  await stream.readUntil((messages) => ["a,b:1", "c"].every((tree) => numbersOf(messages, tree).length > 0));
   const before = [...stream.messages];
   await stream.drop();
   const lastId = before.findLast(({ id }) => id !== null)?.id ?? "";
   await count(site, "a,b:1", 3);
   await count(site, "c", 3);
   const { stream: again } = await openLive(site, query, lastId);
-  await again.until((messages) => messages.filter(({ event }) => event === "end").length === 2);
+  await again.readUntil((messages) => messages.filter(({ event }) => event === "end").length === 2);
   for (const tree of ["a,b:1", "c"]) {
     const seen = [...numbersOf(before, tree), ...numbersOf(again.messages, tree)];
     expect(seen).toEqual(numbersUpTo(await lastSeqOf(site, tree)));
@@ -131,14 +131,16 @@ test("a tree that is no longer watched sends nothing, and one that is watched tw
   await start(site, "kept");
   await start(site, "left");
   const { stream, id } = await openLive(site, "?trees=kept,left");
-  await stream.until((messages) => ["kept", "left"].every((tree) => numbersOf(messages, tree).length > 0));
+  await stream.readUntil((messages) =>
+    ["kept", "left"].every((tree) => numbersOf(messages, tree).length > 0),
+  );
   const key = site.keys.acme.content;
   const told = numbersOf(stream.messages, "left").length;
   await site.post(`/live/${id}`, { trees: [{ tree: "kept", after: 0 }] }, { key });
   await count(site, "left", 3);
   await lastSeqOf(site, "left");
   await count(site, "kept", 3);
-  await stream.until(has("end"));
+  await stream.readUntil(has("end"));
   expect(numbersOf(stream.messages, "left")).toHaveLength(told);
   expect(numbersOf(stream.messages, "kept")).toEqual(numbersUpTo(await lastSeqOf(site, "kept")));
   await stream.drop();
@@ -155,7 +157,7 @@ test("only the named run's pieces of answers are sent, merged", async () => {
   await Promise.all([said.asked, unheard.asked]);
   for (const piece of ["One ", "two ", "three"]) said.say(piece);
   unheard.say("secret");
-  await stream.until((messages) =>
+  await stream.readUntil((messages) =>
     messages.some(({ event, data }) => event === "delta" && data.includes("three")),
   );
   const deltas = stream.messages.filter(({ event }) => event === "delta");
@@ -172,7 +174,7 @@ test("a key of another tenant or another key of the tenant can neither read nor 
   const { id } = await openLive(site);
   const key = site.keys.rival.admin;
   const rival = await Subscription.to(`${site.url}/live`, { key });
-  await rival.until(has("opened"));
+  await rival.readUntil(has("opened"));
   for (const other of [key, site.keys.acme.admin]) {
     const reply = await site.post(`/live/${id}`, { trees: [] }, { key: other });
     expect([reply.status, codeOf(reply)]).toEqual([404, "not-found"]);
@@ -182,7 +184,7 @@ test("a key of another tenant or another key of the tenant can neither read nor 
   await count(site, "mine", 3);
   const own = await site.post("/runs", { agent: "counter", input: "count", id: "theirs" }, { key });
   expect(own.status).toBe(202);
-  await rival.until((messages) => messages.some(({ data }) => data.includes('"theirs"')));
+  await rival.readUntil((messages) => messages.some(({ data }) => data.includes('"theirs"')));
   expect(rival.messages.map(({ data }) => data).join("")).not.toContain('"mine"');
   await rival.drop();
 });

@@ -37,7 +37,7 @@ export class Subscription {
   }
 
   /** Reads on until it is so, or until it is over. */
-  async until(holds: (messages: readonly Message[]) => boolean): Promise<readonly Message[]> {
+  async readUntil(holds: (messages: readonly Message[]) => boolean): Promise<readonly Message[]> {
     while (!holds(this.messages) && !this.#isOver) {
       await this.#news.promise;
       this.#news = Promise.withResolvers();
@@ -45,8 +45,8 @@ export class Subscription {
     return this.messages;
   }
 
-  over(): Promise<readonly Message[]> {
-    return this.until(() => false);
+  readToEnd(): Promise<readonly Message[]> {
+    return this.readUntil(() => false);
   }
 
   /** The connection breaks. */
@@ -78,6 +78,6 @@ export class Subscription {
 /** Opens a live stream, which remains open. Returns its id. */
 export async function openLive(url: string, key: string): Promise<string> {
   const stream = await Subscription.to(`${url}/live`, { key });
-  const [opened] = await stream.until((messages) => messages.length > 0);
+  const [opened] = await stream.readUntil((messages) => messages.length > 0);
   return Json.as<{ id: string }>(JSON.parse(opened?.data ?? "")).id;
 }

@@ -4,9 +4,9 @@ import { ChatMessage, type Model } from "reeve";
 interface Talker {
   readonly model: Model;
   /** Lets it stream its next piece. */
-  readonly next: () => void;
+  readonly streamNext: () => void;
   /** Returns the number of calls. */
-  readonly asked: () => number;
+  readonly countCalls: () => number;
 }
 
 /** Streams its pieces in sequence, each when the test allows it. */
@@ -26,5 +26,5 @@ export function talker(pieces: readonly string[]): Talker {
       return { message, usage: { input: 1, output: 1 }, finishReason: "stop" };
     },
   };
-  return { model, next: () => turns[said++]?.resolve(), asked: () => asked };
+  return { model, streamNext: () => turns[said++]?.resolve(), countCalls: () => asked };
 }

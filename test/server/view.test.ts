@@ -43,7 +43,7 @@ test("a tree is shown in one request, and its events continue from there", async
 test("a live tree is continued from its last event, and one that has ended is read again", async () => {
   const site = closing(await TestServer.open());
   const { events } = site.runtime.store;
-  const story = new Story().starts(0, "lead").after(5);
+  const story = new Story().starts(0, "lead").advance(5);
   const put = (): Promise<void> => events.append(Partition.of("acme"), story.treeId, story.events);
   await put();
   const runs = site.runtime.store.runs;
@@ -94,10 +94,10 @@ test("200 agents are at most 20 kB, compressed", () => {
   for (let n = 1; n < 200; n += 1) {
     story.starts(n, n % 3 === 0 ? "researcher" : "writer", { parent: n > 20 ? n % 20 : 0 });
     for (let call = 0; call < 3; call += 1) {
-      story.after(ms()).asks(n, `a${n}.${call}`, { reserve: ms() });
-      story.after(ms()).answers(n, `a${n}.${call}`, ms());
+      story.advance(ms()).asks(n, `a${n}.${call}`, { reserve: ms() });
+      story.advance(ms()).answers(n, `a${n}.${call}`, ms());
       const callId = `toolu_${ms()}${ms()}`;
-      story.tell(n, "tool.start", { tool: "search", callId }, `t${n}.${call}`).after(ms());
+      story.tell(n, "tool.start", { tool: "search", callId }, `t${n}.${call}`).advance(ms());
       story.tell(n, "tool.end", { tool: "search", callId, status: "ok", durationMs: 1 }, `t${n}.${call}`);
     }
     if (n % 2 === 0) story.ends(n, { costMicros: ms() });

@@ -38,7 +38,7 @@ test("a client sets a webhook, reads its dead deliveries and has them sent again
   const { items } = await webhooks.deliveries("ops", { status: "dead" });
   expect(items).toMatchObject([{ treeId: "t1", event: "run.end", attempts: 1, error: "status 500" }]);
   status = 200;
-  const arrived = receiver.until(1);
+  const arrived = receiver.waitForCount(1);
   expect(await webhooks.redeliver("ops", { delivery: items[0]?.id ?? "" })).toBe(1);
   await arrived;
   expect(receiver.accepted).toMatchObject([{ type: "run.end", data: { treeId: "t1", status: "completed" } }]);

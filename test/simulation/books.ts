@@ -77,7 +77,7 @@ export class Books {
 
   /** Records a tool call. */
   async deliver(tool: string, key: string, signal: AbortSignal, order: Json = null): Promise<void> {
-    await this.#flying(signal, async () => {
+    await this.#trackCall(signal, async () => {
       await this.#stage.happens(`effect ${tool}`, () => {
         const known = this.deliveries.get(key) ?? { tool, count: 0 };
         known.count += 1;
@@ -89,14 +89,14 @@ export class Books {
   }
 
   /** Returns the bill of a tree so far. */
-  billed(tree: string): { readonly tokens: number; readonly cost: number } {
+  getBill(tree: string): { readonly tokens: number; readonly cost: number } {
     return this.#billed.get(tree) ?? nothing;
   }
 
   #charge(entry: BillEntry): void {
     this.bill.push(entry);
     this.billedTokens += entry.tokens;
-    const { tokens, cost } = this.billed(entry.tree);
+    const { tokens, cost } = this.getBill(entry.tree);
     this.#billed.set(entry.tree, { tokens: tokens + entry.tokens, cost: cost + entry.cost });
   }
 
@@ -113,19 +113,19 @@ export class Books {
   async #generate(request: ModelRequest, { signal }: ModelCall): ReturnType<Model["generate"]> {
     const { chance, faults } = this.#behaviour;
     const fault = chance.is(faults)
-      ? chance.of<Fault>("refused", "cut", "hangs", "no usage", "nonsense")
+      ? chance.pickOne<Fault>("refused", "cut", "hangs", "no usage", "nonsense")
       : null;
     const used: Usage = {
-      input: this.#countInput(request.messages, chance.between(1, inputBound(request.messages))),
-      output: chance.between(0, request.maxOutputTokens),
+      input: this.#countInput(request.messages, chance.pickBetween(1, inputBound(request.messages))),
+      output: chance.pickBetween(0, request.maxOutputTokens),
     };
-    return this.#flying(signal, async (entry) => {
+    return this.#trackCall(signal, async (entry) => {
       await this.#stage.happens("model", () => {
         if (fault !== "refused") this.#charge({ ...entry, ...figures(used) });
       });
       if (fault === "hangs") await this.#stage.crashingEngine.survive(this.#stage.world.pass(3_600_000));
       else if (chance.is(0.3))
-        await this.#stage.crashingEngine.survive(this.#stage.world.pass(chance.between(1, 2_000)));
+        await this.#stage.crashingEngine.survive(this.#stage.world.pass(chance.pickBetween(1, 2_000)));
       if (signal.aborted) throw signal.reason;
       if (fault === "refused")
         throw new ModelError({ kind: "rate-limit", message: "slow down", unbilled: true });
@@ -143,7 +143,7 @@ export class Books {
     return tokens;
   }
 
-  async #flying<T>(
+  async #trackCall<T>(
     signal: AbortSignal,
     fly: (entry: Pick<BillEntry, "tree" | "run" | "attempt" | "step">) => Promise<T>,
   ): Promise<T> {

@@ -21,18 +21,18 @@ export class Chance {
   }
 
   /** A whole number from 0 to below `count`. */
-  below(count: number): number {
+  pickBelow(count: number): number {
     return Math.floor(this.next() * count);
   }
 
   /** A whole number from `least` to `most`. */
-  between(least: number, most: number): number {
-    return least + this.below(most - least + 1);
+  pickBetween(least: number, most: number): number {
+    return least + this.pickBelow(most - least + 1);
   }
 
   /** Returns one of several. */
-  of<Item>(first: Item, ...rest: readonly Item[]): Item {
-    return rest[this.below(rest.length + 1) - 1] ?? first;
+  pickOne<Item>(first: Item, ...rest: readonly Item[]): Item {
+    return rest[this.pickBelow(rest.length + 1) - 1] ?? first;
   }
 
   /** Returns a list of this length. */

@@ -59,7 +59,7 @@ export class Checker {
     this.#tenantTokens = options.tenantTokens;
     this.#violate = options.violate;
     this.#onEvent = options.onEvent;
-    books.onBegin = (begun) => this.#begun(begun);
+    books.onBegin = (begun) => this.#checkBegin(begun);
   }
 
   /** Every run that has not ended. */
@@ -70,7 +70,7 @@ export class Checker {
   }
 
   /** A step has its result. */
-  journaled(step: string, value: Json): void {
+  noteJournaled(step: string, value: Json): void {
     const { kind } = Json.as<{ readonly kind?: string }>(value);
     if (kind !== "answered" && kind !== "done") return;
     if (this.#journaled.has(step)) this.#violate(`${step} was journaled twice`);
@@ -78,7 +78,15 @@ export class Checker {
   }
 
   /** Something out in the world begins. */
-  #begun({ tree, run, step }: { readonly tree: string; readonly run: string; readonly step: string }): void {
+  #checkBegin({
+    tree,
+    run,
+    step,
+  }: {
+    readonly tree: string;
+    readonly run: string;
+    readonly step: string;
+  }): void {
     const view = this.trees.get(tree);
     if (!view) return this.#violate(`a call in ${tree}, which does not exist`);
     if (this.#journaled.has(step)) this.#violate(`${step} begins again after it was journaled`);
@@ -215,12 +223,12 @@ export class Checker {
       view.eventIds.add(event.eventId);
       view.events.push(event);
       this.#onEvent(event);
-      if (event.type === "budget.settled" && !event.inDoubt) this.#settled(view, event);
+      if (event.type === "budget.settled" && !event.inDoubt) this.#checkSettled(view, event);
     }
   }
 
   /** Checks that settled amounts equal the bill, to the token. */
-  #settled(
+  #checkSettled(
     view: TreeView,
     {
       attempt,
@@ -320,7 +328,7 @@ export class Checker {
   #checkBill({ record }: TreeView): void {
     const { account } = record.ledger;
     const spend = Ledger.spend(account);
-    const { tokens, cost } = this.#books.billed(record.treeId);
+    const { tokens, cost } = this.#books.getBill(record.treeId);
     if (tokens > spend.tokens || cost > spend.costMicros)
       this.#violate(`billed ${tokens} tokens and ${cost}, booked ${spend.tokens} and ${spend.costMicros}`);
     const { billedTokens } = this.#books;

@@ -205,7 +205,7 @@ async function play(scenario: Scenario): Promise<Outcome> {
       const session = options?.session === undefined ? {} : { session: id };
       return runtime.start(agents[0], "task", { ...options, ...session, id, tenant });
     },
-    until: async (holds) => {
+    waitUntil: async (holds) => {
       while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
     },
   });
@@ -254,7 +254,10 @@ async function viewOf(id: string, owner: string): Promise<LedgerView> {
 const tenant = "acme";
 
 /** Agents that only name themselves here: their code is the workers'. */
-const silentWitness: Witness = { asked: async () => undefined, told: async () => undefined };
+const silentWitness: Witness = {
+  recordModelCall: async () => undefined,
+  recordToolCall: async () => undefined,
+};
 
 const clientOf = (inner: Engine): Engine =>
   delegateEngine(inner, { call: (to, method, argument) => inner.call(to, method, withSecret(argument)) });

@@ -49,7 +49,7 @@ class Life {
   }
 
   /** Resolves with the work, or never if this execution dies. */
-  until<T>(work: Promise<T>): Promise<T> {
+  rejectOnDeath<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#end = () => reject(new Crash());
       work.then(resolve, reject);
@@ -150,7 +150,7 @@ export class CrashingEngine {
     this.#executions.add(life);
     const work = this.#lives.run(life, () => program.run(this.#primitives(life, primitives)));
     try {
-      return await life.until(work);
+      return await life.rejectOnDeath(work);
     } finally {
       this.#executions.delete(life);
     }

@@ -3,9 +3,9 @@ import { ChatMessage, Json, type EffectTool, type Model, type Price, type Usage 
 /** Observes the effects of agents, and keeps independent books. */
 export interface Witness {
   /** Records a model call: it is billed, whether or not the answer is received. */
-  asked(text: string): Promise<void>;
+  recordModelCall(text: string): Promise<void>;
   /** Records a tool call. */
-  told(tool: string, key: string, signal: AbortSignal, input?: Json): Promise<void>;
+  recordToolCall(tool: string, key: string, signal: AbortSignal, input?: Json): Promise<void>;
 }
 
 /** One micro-dollar per input token, two per output token. */
@@ -22,7 +22,7 @@ export function parrot(witness: Witness): Model {
     async generate({ messages }) {
       const last = messages.at(-1);
       const text = last ? ChatMessage.text(last) : "";
-      await witness.asked(text);
+      await witness.recordModelCall(text);
       return { message: ChatMessage.assistant(`heard ${text}`), usage: perCall, finishReason: "stop" };
     },
   };
@@ -30,7 +30,7 @@ export function parrot(witness: Witness): Model {
 
 /** A tool whose effects the witness records. */
 export function effect(
-  witness: Pick<Witness, "told">,
+  witness: Pick<Witness, "recordToolCall">,
   name: string,
   rest: Pick<EffectTool, "idempotent" | "onUnknown"> = {},
 ): EffectTool<Json> {
@@ -40,7 +40,7 @@ export function effect(
     risk: "safe",
     input: { "~standard": { version: 1, vendor: "reeve", validate: (value) => ({ value: Json.of(value) }) } },
     async execute(input, { idempotencyKey, signal }) {
-      await witness.told(name, idempotencyKey, signal, Json.of(input));
+      await witness.recordToolCall(name, idempotencyKey, signal, Json.of(input));
       return { did: name, input };
     },
     ...rest,

@@ -27,9 +27,9 @@ export const preemption: Scenario = {
   async drive(client) {
     const run = await client.start({ spawn: { maxAgents: 2 } });
     const low = client.run(`${run.treeId}~1`);
-    await client.until(() => hasStatus(low, "waiting"));
+    await client.waitUntil(() => hasStatus(low, "waiting"));
     await client.surely(() => run.signal("hire", null, { id: "hire" }));
-    await client.until(() => hasStatus(low, "paused"));
+    await client.waitUntil(() => hasStatus(low, "paused"));
     await client.surely(() => low.signal("go on", "now", { id: "go-on" }));
     return run;
   },
@@ -91,7 +91,7 @@ export const talking: Scenario = {
     const run = await client.start({ session: "talk" });
     await client.surely(() => run.send("a word", { id: "word" }));
     const listener = client.run(`${run.treeId}~2`);
-    await client.until(() => hasStatus(listener, "completed"));
+    await client.waitUntil(() => hasStatus(listener, "completed"));
     await client.surely(() => run.signal("all heard", null, { id: "all-heard" }));
     return run;
   },
@@ -117,9 +117,9 @@ export const handled: Scenario = {
   },
   async drive(client) {
     const run = await client.start({ budget: { maxTokens: 10_000 } });
-    await client.until(() => hasStatus(run, "waiting"));
+    await client.waitUntil(() => hasStatus(run, "waiting"));
     await client.surely(() => run.pause());
-    await client.until(() => hasStatus(run, "paused"));
+    await client.waitUntil(() => hasStatus(run, "paused"));
     await client.surely(() => run.reprioritize("high"));
     await client.surely(() => run.topUp({ maxTokens: 100 }));
     await client.surely(() => run.signal("go", null, { id: "go" }));
@@ -149,7 +149,7 @@ export const cancelled: Scenario = {
   async drive(client) {
     const run = await client.start();
     const runs = [1, 2].map((number) => client.run(`${run.treeId}~${number}`));
-    for (const handle of [...runs, run]) await client.until(() => hasStatus(handle, "waiting"));
+    for (const handle of [...runs, run]) await client.waitUntil(() => hasStatus(handle, "waiting"));
     await client.surely(() => run.cancel("changed our minds"));
     return run;
   },

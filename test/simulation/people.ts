@@ -44,9 +44,9 @@ export class People {
     const { chance, runtime } = this.#options;
     const id = `message-${++this.#messages}`;
     const handle = runtime.run(run, this.#options.owner);
-    const times = chance.of(1, 1, 2, 3);
+    const times = chance.pickOne(1, 1, 2, 3);
     for (let time = 0; time < times; time++) {
-      await this.#stage.world.pass(chance.between(0, 8_000));
+      await this.#stage.world.pass(chance.pickBetween(0, 8_000));
       await this.#try(`signal ${name} to ${run}`, () => handle.signal(name, "now", { id }));
     }
   }
@@ -54,7 +54,7 @@ export class People {
   /** Gives a run many signals at once, some of them twice. */
   async flood(run: RunId, name: string, count: number): Promise<void> {
     const { chance, runtime } = this.#options;
-    await this.#stage.world.pass(chance.between(0, 2_000));
+    await this.#stage.world.pass(chance.pickBetween(0, 2_000));
     const handle = runtime.run(run, this.#options.owner);
     const numbers = Array.from({ length: count }, (_, number) => number);
     const twice = numbers.filter(() => chance.is(0.1));
@@ -70,8 +70,8 @@ export class People {
 
   async decide(run: RunId, approval: string): Promise<void> {
     const { chance, runtime } = this.#options;
-    await this.#stage.world.pass(chance.between(0, 8_000));
-    const decision = chance.of("rerun", "no");
+    await this.#stage.world.pass(chance.pickBetween(0, 8_000));
+    const decision = chance.pickOne("rerun", "no");
     // A call is asked about under its own name first, then under numbered ones.
     const key = keyOfStep(approval.split(".", 1)[0] ?? approval);
     if (decision === "rerun") this.#reruns.set(key, this.reruns(key) + 1);
@@ -84,25 +84,27 @@ export class People {
   /** Takes a few unexpected actions. */
   async interfere(): Promise<void> {
     const { chance } = this.#options;
-    const times = chance.of(0, 2, 5, 10);
+    const times = chance.pickOne(0, 2, 5, 10);
     for (let time = 0; time < times; time++) {
-      await this.#stage.world.pass(chance.of(0, chance.between(0, 20), chance.between(0, 5_000)));
+      await this.#stage.world.pass(
+        chance.pickOne(0, chance.pickBetween(0, 20), chance.pickBetween(0, 5_000)),
+      );
       const runs = this.#checker.live();
-      const run = runs[chance.below(runs.length)];
+      const run = runs[chance.pickBelow(runs.length)];
       if (run !== undefined) await this.#meddle(this.#options.runtime.run(run, this.#options.owner));
     }
   }
 
   async #meddle(run: RunHandle): Promise<void> {
     const { chance } = this.#options;
-    const roll = chance.below(100);
+    const roll = chance.pickBelow(100);
     // A random id would change which keys the tree writes.
     const once = { id: `operation-${++this.#operations}` };
     if (roll < 22) void this.#try(`cancel ${run.runId}`, () => run.cancel("a person"));
     else if (roll < 35) await this.#try(`pause ${run.runId}`, () => run.pause(once));
     else if (roll < 50) await this.#try(`resume ${run.runId}`, () => run.resume(once));
     else if (roll < 70) {
-      const priority = Priority.all[chance.below(Priority.all.length)] ?? "normal";
+      const priority = Priority.all[chance.pickBelow(Priority.all.length)] ?? "normal";
       await this.#try(`reprioritize ${run.runId} to ${priority}`, () => run.reprioritize(priority, once));
     } else if (roll < 80) await this.#try(`top up ${run.runId}`, () => run.topUp({ maxTokens: 500 }, once));
     else if (roll < 90) await this.#try(`steer ${run.runId}`, () => run.steer("faster", once));

@@ -14,11 +14,11 @@ const judging: ChatMiddleware = {
 };
 
 /** The one agent of a simulation: it follows the plan it was spawned with. */
-export function planCarrier(stage: Stage, books: Books, received: Hands["received"]): Agent {
+export function planCarrier(stage: Stage, books: Books, recordSignals: Hands["recordSignals"]): Agent {
   const id = AgentId.of("worker");
-  const told = books.deliver.bind(books);
+  const recordToolCall = books.deliver.bind(books);
   const tools = toolNames.map((name) =>
-    effect({ told }, name, name === "again" ? { idempotent: true } : { onUnknown: name }),
+    effect({ recordToolCall }, name, name === "again" ? { idempotent: true } : { onUnknown: name }),
   );
   const hands: Hands = {
     agent: { id },
@@ -27,7 +27,7 @@ export function planCarrier(stage: Stage, books: Books, received: Hands["receive
       return ctx.llm([ChatMessage.user(text)], { maxOutputTokens: most });
     },
     step: (key) => stage.happens(`effect ${key}`, () => undefined),
-    received,
+    recordSignals,
   };
   return {
     id,

@@ -45,8 +45,9 @@ export async function play(
   const effects = new Map<string, number>();
   await using stage = new Stage({ layer, deathAt: (point) => plan(points.push(point) - 1, point) });
   const agents = scenario.agents({
-    asked: (text) => stage.happens("model", () => bill.push(text)),
-    told: (tool, key) => stage.happens(`effect ${tool}`, () => effects.set(key, (effects.get(key) ?? 0) + 1)),
+    recordModelCall: (text) => stage.happens("model", () => bill.push(text)),
+    recordToolCall: (tool, key) =>
+      stage.happens(`effect ${tool}`, () => effects.set(key, (effects.get(key) ?? 0) + 1)),
   } satisfies Witness);
   const store = sealedStoreOn(stage);
   const runtime = stage.runtime({ agents, store });
@@ -57,7 +58,7 @@ export async function play(
       await stage.surely(() => runtime.tenants.setBudget({ tenant }, { maxTokens: 1_000_000, per: "ever" }));
       return stage.surely(() => runtime.start(agents[0], "task", { id: "tree", tenant, ...options }));
     },
-    until: (holds) => stage.world.until(holds),
+    waitUntil: (holds) => stage.world.waitUntil(holds),
   };
   const over = scenario.drive(client).then((run) => outcomeOf(stage, store, run));
   return { ...(await stage.world.run(over, patience)), bill, effects, points };
@@ -107,7 +108,7 @@ export interface LedgerView {
 const wrapping: Keys = { getRing: async () => [{ id: "wrapping", secret: new Uint8Array(32).fill(7) }] };
 
 function sealedStoreOn(stage: Stage): Store {
-  const at = (point: string): void => stage.at(point);
+  const at = (point: string): void => stage.reach(point);
   const stored = crashPointsOf(memoryStore(), "store", at);
   return sealedStore(stored, crashPointsOf(storedKeys(stored.keys, wrapping), "keys", at));
 }

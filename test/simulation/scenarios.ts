@@ -15,7 +15,7 @@ const single: Scenario = {
         await ctx.tool("pay", 1);
         await ctx.tool("mail", 2);
         const noted = await ctx.step("note", async ({ idempotencyKey, signal }) => {
-          await witness.told("note", idempotencyKey, signal);
+          await witness.recordToolCall("note", idempotencyKey, signal);
           return ctx.supervision.depth;
         });
         await ctx.emit("half way");
@@ -84,7 +84,7 @@ const approval: Scenario = {
   },
   async drive(client) {
     const run = await client.start();
-    await client.until(async () => (await run.status()) === "waiting");
+    await client.waitUntil(async () => (await run.status()) === "waiting");
     await client.surely(() => run.signal("approve", "yes", { id: "decision" }));
     return run;
   },

@@ -77,28 +77,28 @@ class Simulation {
     const order = new Chance(4 * seed + 1);
     this.#chance = new Chance(4 * seed + 2);
     this.#rates = {
-      death: this.#chance.of(0, 0.005, 0.02, 0.05),
-      store: this.#chance.of(0, 0, 0.1, 0.4),
+      death: this.#chance.pickOne(0, 0.005, 0.02, 0.05),
+      store: this.#chance.pickOne(0, 0, 0.1, 0.4),
     };
-    this.#tenantTokens = load.is(0.3) ? load.between(100, 3_000) : null;
-    const trees = this.#tenantTokens === null ? load.of(1, 1, 2) : load.of(2, 3, 4);
+    this.#tenantTokens = load.is(0.3) ? load.pickBetween(100, 3_000) : null;
+    const trees = this.#tenantTokens === null ? load.pickOne(1, 1, 2) : load.pickOne(2, 3, 4);
     this.#workloads = load.list(trees, () => workloadOf(load));
     this.stage = new Stage({
-      choose: (count) => order.below(count),
+      choose: (count) => order.pickBelow(count),
       deathAt: (point) => this.#deathAt(point),
       layer: (program) =>
         watchProgram(options.mutation?.(program, this.#chance) ?? program, (transition) =>
           this.#transition(transition),
         ),
     });
-    this.#books = new Books(this.stage, { chance: this.#chance, faults: this.#chance.of(0, 0.1, 0.3) });
+    this.#books = new Books(this.stage, { chance: this.#chance, faults: this.#chance.pickOne(0, 0.1, 0.3) });
     this.#checker = new Checker(this.#books, {
       now: () => this.stage.world.age,
       tenantTokens: this.#tenantTokens,
       violate: (text) => this.#violate(text),
-      onEvent: (event) => this.#heard(event),
+      onEvent: (event) => this.#receive(event),
     });
-    this.stage.crashingEngine.onJournaled = (step, value) => this.#checker.journaled(step, value);
+    this.stage.crashingEngine.onJournaled = (step, value) => this.#checker.noteJournaled(step, value);
     this.#violation.promise.catch(() => undefined);
   }
 
@@ -213,7 +213,7 @@ class Simulation {
     this.#checker.allowanceMs += 1_100;
     // Inside a step a stall is of note: the closure goes on beside the execution that takes over.
     const isInStep = point.startsWith("step ") || point.startsWith("gate ");
-    const death = this.#chance.of<Death>("all", "stall", ...(isInStep ? stalls : crashes));
+    const death = this.#chance.pickOne<Death>("all", "stall", ...(isInStep ? stalls : crashes));
     this.#tell(() => `${death} dies at ${point}`);
     return death;
   }
@@ -225,7 +225,7 @@ class Simulation {
   }
 
   /** A simulated user receives it, and answers. */
-  #heard(event: NumberedEvent): void {
+  #receive(event: NumberedEvent): void {
     this.#tell(() => `event ${event.seq} ${event.type} ${event.runId}`);
     if (event.type === "budget.waiting") this.#waits += 1;
     if (event.type === "approval.requested") void this.#people?.decide(event.runId, event.approvalId);

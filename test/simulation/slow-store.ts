@@ -16,7 +16,7 @@ export function slowStore(options: {
   let failed = 0;
   const late = async (): Promise<void> => {
     await world.turn();
-    if (chance.is(0.2)) await world.pass(chance.between(1, 500));
+    if (chance.is(0.2)) await world.pass(chance.pickBetween(1, 500));
     if (chance.is(faults) && ++failed <= mostFaults) throw new Error("the store is down");
   };
   const store = memoryStore();

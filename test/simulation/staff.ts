@@ -10,7 +10,7 @@ export interface Client {
   start(options?: StartOptions): Promise<RunHandle>;
   /** Repeats an external call until it is accepted, across crashes. */
   surely<T>(call: () => Promise<T>): Promise<T>;
-  until(holds: () => Promise<boolean>): Promise<void>;
+  waitUntil(holds: () => Promise<boolean>): Promise<void>;
 }
 
 /** A tree to be disturbed: the answer, the books and the effects must not depend on it. */

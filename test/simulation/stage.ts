@@ -63,7 +63,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** A place where something may die. @throws Crash */
-  at(point: string): void {
+  reach(point: string): void {
     const death = this.#options.deathAt(point);
     if (death === "stall") return this.crashingEngine.stall();
     if (death === "all") this.crashingEngine.dieAll();
@@ -72,16 +72,16 @@ export class Stage implements AsyncDisposable {
 
   /** An external effect happens at some time: its caller may crash before and after it. */
   async happens(what: string, act: () => void): Promise<void> {
-    this.at(`${what}: before`);
+    this.reach(`${what}: before`);
     await this.crashingEngine.survive(this.world.turn());
     act();
-    this.at(`${what}: after`);
+    this.reach(`${what}: after`);
     await this.crashingEngine.survive(this.world.turn());
   }
 
   runtime(options: Omit<RuntimeOptions, "engine" | "clock"> & { readonly store: Store }): Runtime {
     const { layer = (program) => program } = this.#options;
-    const at = (point: string): void => this.at(point);
+    const at = (point: string): void => this.reach(point);
     const engine: Engine = {
       ...this.#engine,
       define: (program) => this.#engine.define(layer(this.crashingEngine.program(crashPoints(program, at)))),
@@ -92,9 +92,9 @@ export class Stage implements AsyncDisposable {
 
   async #call(to: ObjectAddress, method: string, argument: Json): Promise<Json> {
     if (queries.has(method)) return this.#engine.call(to, method, argument);
-    this.at(`outside ${method}: before`);
+    this.reach(`outside ${method}: before`);
     const reply = await this.#engine.call(to, method, withSecret(argument));
-    this.at(`outside ${method}: after`);
+    this.reach(`outside ${method}: after`);
     return reply;
   }
 

@@ -73,12 +73,14 @@ export class Try implements ObjectContext {
   }
 
   call(to: ObjectAddress, method: string, argument: Json): Json {
-    return Json.of(this.#once(["call", to, method, argument], () => this.#object.call(to, method, argument)));
+    return Json.of(
+      this.#askOnce(["call", to, method, argument], () => this.#object.call(to, method, argument)),
+    );
   }
 
   launch(run: RunLaunch): string {
     const { tree, runId, continuation } = run;
-    const execution = this.#once(["launch", tree, runId, continuation], () => this.#object.launch(run));
+    const execution = this.#askOnce(["launch", tree, runId, continuation], () => this.#object.launch(run));
     return typeof execution === "string" ? execution : "";
   }
 
@@ -94,7 +96,7 @@ export class Try implements ObjectContext {
     this.#effects.push(() => this.#object.kill(execution));
   }
 
-  #once(what: readonly unknown[], ask: () => unknown): unknown {
+  #askOnce(what: readonly unknown[], ask: () => unknown): unknown {
     const known = this.#asked[this.#position++];
     if (!known) {
       const reply = ask();

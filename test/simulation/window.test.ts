@@ -39,8 +39,8 @@ async function play(
   const delivered: string[] = [];
   let bill = 0;
   const agent = agentOf({
-    asked: () => stage.happens("model", () => void (bill += 1)),
-    told: (tool, key) => stage.happens(`effect ${tool}`, () => void delivered.push(key)),
+    recordModelCall: () => stage.happens("model", () => void (bill += 1)),
+    recordToolCall: (tool, key) => stage.happens(`effect ${tool}`, () => void delivered.push(key)),
   });
   const runtime = stage.runtime({ agents: [agent], store: memoryStore() });
   const story = async (): Promise<Omit<Played, "delivered" | "bill">> => {
@@ -147,13 +147,13 @@ test("5.4 a run whose model step is lost three times in a row is paused with the
   });
   let bill = 0;
   const agent = thinker({
-    asked: () => stage.happens("model", () => void (bill += Usage.tokens(perCall))),
-    told: async () => undefined,
+    recordModelCall: () => stage.happens("model", () => void (bill += Usage.tokens(perCall))),
+    recordToolCall: async () => undefined,
   });
   const runtime = stage.runtime({ agents: [agent], store: memoryStore() });
   const story = async (): Promise<void> => {
     const run = await runtime.start(agent, "go", { id: "tree", budget: { maxTokens: cap } });
-    await stage.world.until(async () => (await run.status()) === "paused");
+    await stage.world.waitUntil(async () => (await run.status()) === "paused");
     const { tree } = Json.as<{ readonly tree: TreeState }>(
       await stage.ask({ type: "tree", key: "-/tree" }, "ledger", { run: run.runId }),
     );

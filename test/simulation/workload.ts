@@ -45,12 +45,12 @@ interface Draft {
 /** A tree of some shape, under limits that may bind. Most are small: what goes wrong does so between two or three. */
 export function workloadOf(chance: Chance): Workload {
   const deadlineS = chance.is(0.2) ? deadlineOf(chance) : undefined;
-  const draft = { chance, room: chance.of(3, 5, 6, 8, 9, 12, 16, 40), signals: 0, orders: 0 };
+  const draft = { chance, room: chance.pickOne(3, 5, 6, 8, 9, 12, 16, 40), signals: 0, orders: 0 };
   return {
-    plan: planOf(draft, chance.of(0, 1, 2, 3)),
+    plan: planOf(draft, chance.pickOne(0, 1, 2, 3)),
     start: {
       budget: budgetOf(chance, 0.6),
-      spawn: { maxAgents: chance.between(1, 6), allowPreempt: chance.is(0.8) },
+      spawn: { maxAgents: chance.pickBetween(1, 6), allowPreempt: chance.is(0.8) },
       priority: priorityOf(chance),
       ...(deadlineS !== undefined && { deadlineS }),
       ...(chance.is(0.2) && { session: "talk", onBusy: "queue" }),
@@ -60,26 +60,26 @@ export function workloadOf(chance: Chance): Workload {
 
 /** Seconds, from less than a call takes to more than a story does. */
 const deadlineOf = (chance: Chance): number =>
-  chance.of(chance.between(1, 3_000) / 1_000, chance.between(3, 60));
+  chance.pickOne(chance.pickBetween(1, 3_000) / 1_000, chance.pickBetween(3, 60));
 
 function budgetOf(chance: Chance, probability: number): ExecutionBudget {
   return {
     // Often too little for two calls at a time.
     ...(chance.is(probability) && {
-      maxTokens: chance.of(chance.between(100, 600), chance.between(600, 4_000)),
+      maxTokens: chance.pickOne(chance.pickBetween(100, 600), chance.pickBetween(600, 4_000)),
     }),
-    ...(chance.is(probability / 2) && { maxCostUsd: chance.between(100, 8_000) / 1_000_000 }),
-    ...(chance.is(probability / 4) && { maxTurns: chance.between(1, 6) }),
+    ...(chance.is(probability / 2) && { maxCostUsd: chance.pickBetween(100, 8_000) / 1_000_000 }),
+    ...(chance.is(probability / 4) && { maxTurns: chance.pickBetween(1, 6) }),
     ...(chance.is(probability / 4) && { deadlineS: deadlineOf(chance) }),
   };
 }
 
 const priorityOf = (chance: Chance): Priority =>
-  chance.of<Priority>("background", "low", "normal", "high", "critical");
+  chance.pickOne<Priority>("background", "low", "normal", "high", "critical");
 
 function planOf(draft: Draft, depth: number): Plan {
   const { chance } = draft;
-  const most = chance.between(1, 4);
+  const most = chance.pickBetween(1, 4);
   // Most runs that may spawn do.
   const acts = chance.is(0.6) && depth > 1 ? [spawnOf(draft, depth)] : [];
   while (acts.length === 0 || (acts.length < most && draft.room > 0)) acts.push(actOf(draft, depth));
@@ -89,33 +89,33 @@ function planOf(draft: Draft, depth: number): Plan {
 function actOf(draft: Draft, depth: number): Act {
   const { chance } = draft;
   draft.room -= 1;
-  const roll = chance.below(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
+  const roll = chance.pickBelow(draft.room <= 0 ? 67 : depth <= 0 ? 75 : 100);
   if (roll < 25) return thinkOf(chance);
   // Mostly those that must not be repeated automatically.
   if (roll < 45) {
-    const name = chance.of(...toolNames, "report", "report", "ask", "ask");
+    const name = chance.pickOne(...toolNames, "report", "report", "ask", "ask");
     return { do: "tool", name, order: ++draft.orders };
   }
-  if (roll < 50) return { do: chance.of("step", "emit", "tell") };
-  if (roll < 54) return { do: "sleep", ms: chance.between(1, 5_000) };
+  if (roll < 50) return { do: chance.pickOne("step", "emit", "tell") };
+  if (roll < 54) return { do: "sleep", ms: chance.pickBetween(1, 5_000) };
   if (roll < 61) return waitOf(draft);
   if (roll < 65) return { do: "continue" };
   if (roll < 67) return { do: "fail" };
   if (roll < 75) {
-    const plans = chance.list(chance.between(2, 3), () => planOf(draft, depth - 1));
+    const plans = chance.list(chance.pickBetween(2, 3), () => planOf(draft, depth - 1));
     return { do: "together", plans: plans.map((plan) => plan.filter((act) => act.do !== "continue")) };
   }
   return spawnOf(draft, depth);
 }
 
 function thinkOf(chance: Chance): Act {
-  return { do: "think", most: chance.between(16, 200), careful: chance.is(0.5), judged: chance.is(0.3) };
+  return { do: "think", most: chance.pickBetween(16, 200), careful: chance.is(0.5), judged: chance.is(0.3) };
 }
 
 function waitOf(draft: Draft): Act {
   const name = `signal-${++draft.signals}`;
-  if (draft.chance.is(0.1)) return { do: "flood", name, count: draft.chance.between(40, 100) };
-  return { do: "wait", name, timeoutS: draft.chance.is(0.3) ? draft.chance.between(1, 30) : null };
+  if (draft.chance.is(0.1)) return { do: "flood", name, count: draft.chance.pickBetween(40, 100) };
+  return { do: "wait", name, timeoutS: draft.chance.is(0.3) ? draft.chance.pickBetween(1, 30) : null };
 }
 
 function spawnOf(draft: Draft, depth: number): Act {
@@ -125,12 +125,12 @@ function spawnOf(draft: Draft, depth: number): Act {
     do: "hire",
     // Some children only call models, all at once: the budget does not suffice for all of them.
     tasks: chance.is(0.25)
-      ? chance.list(chance.between(2, 5), () => [thinkOf(chance)])
-      : chance.list(chance.between(1, 4), () => planOf(draft, depth - 1)),
-    how: chance.of("join", "join", "ask", "leave"),
+      ? chance.list(chance.pickBetween(2, 5), () => [thinkOf(chance)])
+      : chance.list(chance.pickBetween(1, 4), () => planOf(draft, depth - 1)),
+    how: chance.pickOne("join", "join", "ask", "leave"),
     options: {
       priority: priorityOf(chance),
-      onFull: chance.of("deny", "wait"),
+      onFull: chance.pickOne("deny", "wait"),
       detached: chance.is(0.15),
       ...(chance.is(0.3) && { budget: budgetOf(chance, 0.7) }),
     },
@@ -147,7 +147,7 @@ export interface Hands {
   think(ctx: RunContext, act: Extract<Act, { do: "think" }>): Promise<unknown>;
   step(key: string): Promise<void>;
   /** Records the received signals, of the expected number. */
-  received(name: string, signals: readonly Json[], count: number): void;
+  recordSignals(name: string, signals: readonly Json[], count: number): void;
 }
 
 /** Runs a plan. A `continue` is left to the caller: the rest of the plan is returned. */
@@ -200,7 +200,7 @@ async function takeFlood(
   await ctx.emit({ waitsFor: name, count });
   const signals: Json[] = [];
   while (signals.length < count) signals.push(await ctx.waitFor(name));
-  hands.received(name, signals, count);
+  hands.recordSignals(name, signals, count);
 }
 
 async function hireFor(

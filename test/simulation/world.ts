@@ -72,7 +72,7 @@ export class World {
   }
 
   /** Waits until a condition holds. */
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  async waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await holds())) await this.pass(1);
   }
 
@@ -85,7 +85,7 @@ export class World {
     await Promise.resolve();
     await microtasks();
     while (!state.isOver) {
-      const act = this.#next();
+      const act = this.#takeNext();
       if (!act) throw new StandstillError("nothing can happen any more");
       if (this.happened > mostHappenings) throw new StandstillError("it goes round in circles");
       if (this.age > limit.age) throw new StandstillError(`not over after ${this.age} ms`);
@@ -96,7 +96,7 @@ export class World {
     return outcome;
   }
 
-  #next(): (() => void) | undefined {
+  #takeNext(): (() => void) | undefined {
     const count = this.#ready.length;
     if (count > 0) return this.#ready.splice(count === 1 ? 0 : this.#choose(count), 1)[0];
     let earliest: Timer | undefined;

@@ -188,11 +188,11 @@ class Follower {
       this.#trail.push(this.#program.pathOf(target) ?? "");
     }
     for (const closure of closures) this.#enter(closure, []);
-    return target ? result : (this.#passed(node, given) ?? on);
+    return target ? result : (this.#evaluatePassed(node, given) ?? on);
   }
 
   /** The results of functions outside of the program. */
-  #passed({ expression }: CallExpression, given: readonly (Held | null)[]): Held | null {
+  #evaluatePassed({ expression }: CallExpression, given: readonly (Held | null)[]): Held | null {
     if (!isPropertyAccessExpression(expression)) return null;
     if (promiseMethods.has(expression.name.text)) return this.#evaluate(expression.expression);
     return passing.has(expression.getText()) ? union(given) : null;

@@ -51,7 +51,7 @@ test("the time of a tree does not go back with that of its engine, unless it was
   const clockAt = (time: number): unknown => {
     tree.object.time = time;
     tree.begin(tree.root);
-    return Object(tree.stored("tree")).clock;
+    return Object(tree.readStored("tree")).clock;
   };
   expect([100_000, 90_000, 40_000, 39_999].map(clockAt)).toEqual([100_000, 100_000, 100_000, 39_999]);
 });

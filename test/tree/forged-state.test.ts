@@ -69,7 +69,7 @@ function goldens(): readonly (readonly [type: string, name: string, value: Json]
   };
   return [
     ...[tree, over, erased].flatMap((each) =>
-      [...each.object.state.keys()].map((name) => ["tree", name, each.stored(name)] as const),
+      [...each.object.state.keys()].map((name) => ["tree", name, each.readStored(name)] as const),
     ),
     ["tree", `doubt/${AttemptId.of("a")}`, doubt],
     ["session", "session", { holder: address, line: [address] }],

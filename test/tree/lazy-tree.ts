@@ -135,24 +135,24 @@ export class LazyTree {
     agentId = AgentId.of("child"),
   ): readonly Cost[] {
     return Array.from({ length: count }, () =>
-      this.call("spawn", { ...this.#spawning(parent), agentId, onFull, priority: null }),
+      this.call("spawn", { ...this.#toSpawnArgument(parent), agentId, onFull, priority: null }),
     );
   }
 
   /** The call by which the root spawns a child. */
   spawnCall(more: Partial<ArgumentOf<"spawn">> = {}): BatchedCall {
     const place = { agentId: AgentId.of("child"), onFull: "deny", priority: null } as const;
-    return { method: "spawn", argument: Json.of({ ...this.#spawning(this.root), ...place, ...more }) };
+    return { method: "spawn", argument: Json.of({ ...this.#toSpawnArgument(this.root), ...place, ...more }) };
   }
 
   /** A run spawns a child on terms of its own. Returns the child. */
   spawnChild(parent: RunId, more: Partial<ArgumentOf<"spawn">> = {}): RunId {
     const place = { agentId: AgentId.of("child"), onFull: "wait", priority: null } as const;
-    const { result } = this.call("spawn", { ...this.#spawning(parent), ...place, ...more });
+    const { result } = this.call("spawn", { ...this.#toSpawnArgument(parent), ...place, ...more });
     return Json.as<{ readonly reply: { readonly run: RunId } }>(result).reply.run;
   }
 
-  #spawning(parent: RunId): Omit<ArgumentOf<"spawn">, "agentId" | "onFull" | "priority"> {
+  #toSpawnArgument(parent: RunId): Omit<ArgumentOf<"spawn">, "agentId" | "onFull" | "priority"> {
     return {
       ...this.from(parent),
       text: "work",
@@ -169,7 +169,7 @@ export class LazyTree {
   /** The root spawns a child of high priority, which another child has to make room for. */
   preempt(): Cost {
     return this.call("spawn", {
-      ...this.#spawning(this.root),
+      ...this.#toSpawnArgument(this.root),
       agentId: AgentId.of("child"),
       onFull: "wait",
       priority: "high",
@@ -223,18 +223,18 @@ export class LazyTree {
   }
 
   /** The value that the tree has stored under a key; null if there is none. */
-  stored(key: string): Json {
+  readStored(key: string): Json {
     return Json.of(JSON.parse(this.object.state.get(key) ?? "null"));
   }
 
   /** The record of a live run; null if there is none. */
   run(run: RunId): RunRecord | null {
-    return decodeRun(run, this.stored(runKey(run)));
+    return decodeRun(run, this.readStored(runKey(run)));
   }
 
   /** The slot of a live run; null if there is none. */
   slot(run: RunId): Slot | null {
-    return decodeSlot(run, this.stored(slotKey(run)));
+    return decodeSlot(run, this.readStored(slotKey(run)));
   }
 
   /** Hands out all events, as the projector asks for them. */

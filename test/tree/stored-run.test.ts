@@ -28,8 +28,8 @@ const toStored = (value: unknown): Json => Json.of(JSON.parse(JSON.stringify(val
 test("the stored form of runs is a format: fields that have their default are omitted", () => {
   const { tree, runs } = createTree();
   const [root, child, grandchild] = runs.map((run) => [
-    tree.stored(`run/${run}`),
-    tree.stored(`slot/${run}`),
+    tree.readStored(`run/${run}`),
+    tree.readStored(`slot/${run}`),
   ]);
   const common = { version: "1", spawnedAt: 1 };
   const place = { sessionId: "s", spawnBudget: { maxAgents: 4 } };
@@ -75,7 +75,7 @@ test("the stored form of runs is a format: fields that have their default are om
     { parent: runs[1], since: 1 },
   ]);
   tree.end(runs[2] ?? tree.root, "done");
-  expect(tree.stored(`ended/${runs[2]}`)).toEqual({
+  expect(tree.readStored(`ended/${runs[2]}`)).toEqual({
     agentId: "child",
     parentRunId: runs[1],
     startedAt: 1,

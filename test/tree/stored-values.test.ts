@@ -32,7 +32,7 @@ test("a tree with permanent content only is finished when it ends, with nothing 
   const tree = new LazyTree({ maxAgents: 2, projects: false });
   tree.end(tree.root);
   expect(tree.takeSent("erase")).toBeNull();
-  expect(tree.stored("finished")).toBe(true);
+  expect(tree.readStored("finished")).toBe(true);
 });
 
 test("the store is ordered to erase a tree's non-permanent content", () => {

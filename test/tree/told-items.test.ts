@@ -88,13 +88,13 @@ test("at most 32 parents get their items at once without a call: the next is wok
 test("while a run is queued, ends are taken, and a parent that has items already is woken", () => {
   const tree = waitingParent(3, 4);
   tree.end(tree.child(1));
-  expect(tree.stored("tree")).toMatchObject({ silent: [tree.root] });
+  expect(tree.readStored("tree")).toMatchObject({ silent: [tree.root] });
   tree.spawn(2, tree.child(2), "wait");
   expect(wakeUps(tree)).toEqual([
     ["inbox/1", [tree.child(1)]],
     ["inbox/2", null],
   ]);
-  expect(tree.stored("tree")).not.toMatchObject({ silent: [tree.root] });
+  expect(tree.readStored("tree")).not.toMatchObject({ silent: [tree.root] });
 });
 
 test("the items of a parent are removed when it ends", () => {
@@ -102,5 +102,5 @@ test("the items of a parent are removed when it ends", () => {
   tree.end(tree.child(1));
   tree.end(tree.root);
   expect(countKeptItems(tree)).toBe(0);
-  expect(tree.stored("tree")).toMatchObject({ silent: [] });
+  expect(tree.readStored("tree")).toMatchObject({ silent: [] });
 });

@@ -45,7 +45,7 @@ class TalkingTree extends LazyTree {
       .keys("told/")
       .map((key) => Number(key.split("/")[1]))
       .toSorted((one, other) => one - other);
-    return numbers.map((number) => Object(this.stored(`told/${number}/${topic}`)).data);
+    return numbers.map((number) => Object(this.readStored(`told/${number}/${topic}`)).data);
   }
 
   bytes(isCounted: (key: string) => boolean = () => true): number {

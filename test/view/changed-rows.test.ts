@@ -10,7 +10,7 @@ function storyOf(moves: readonly number[]): Story {
   const story = new Story().starts(0, "lead");
   let children = 0;
   for (const [index, move] of moves.entries()) {
-    story.after(10);
+    story.advance(10);
     if (move % 4 === 0)
       story.starts((children += 1), `worker/${children}`, { parent: move % Math.max(1, children) });
     else if (move % 4 === 1) story.asks(move % (children + 1), `c${index}`, {});
@@ -33,7 +33,7 @@ test("a tab that gets only the rows that changed shows the whole tree, however o
       const feed = new TreeFeed(() => false);
       let mark: SentMark | undefined;
       const send = (): void => {
-        const found = hub.since(mark);
+        const found = hub.takeChanges(mark);
         if (!found) return;
         mark = found.mark;
         feed.take(structuredClone(found.update));
@@ -57,7 +57,7 @@ test("an event sends its own row and its ancestors' rows, and no other row becom
   const hub = new HubTree();
   hub.show(TreeModel.of(story.events).snapshot());
   const feed = new TreeFeed(() => false);
-  const first = hub.since();
+  const first = hub.takeChanges();
   if (!first) throw new Error("there is a tree");
   expect(first.update.rows).toHaveLength(201);
   feed.take(first.update);
@@ -65,13 +65,13 @@ test("an event sends its own row and its ancestors' rows, and no other row becom
   const known = story.events.length;
   story.asks(7, "c1", { cost: 500 });
   hub.apply(story.events.slice(known));
-  const next = hub.since(first.mark);
+  const next = hub.takeChanges(first.mark);
   expect(next?.update.rows.map(({ runId }) => runId)).toEqual([story.run(0), story.run(7)]);
   expect(next?.update.events).toHaveLength(4);
   if (next) feed.take(next.update);
   const after = feed.state.kind === "ready" ? feed.state.view.root.children : [];
   expect(after.filter((view, index) => view !== before[index])).toEqual([after[6]]);
-  expect(hub.since(next?.mark)).toBeNull();
+  expect(hub.takeChanges(next?.mark)).toBeNull();
 });
 
 test("a gap in the events is detected, and events that arrive before the view are applied after it", () => {
@@ -92,12 +92,12 @@ test("a frozen view does not change, and updates when it is released", () => {
   const feed = new TreeFeed(() => isHeld);
   const hub = new HubTree();
   hub.show(TreeModel.of(events.slice(0, 3)).snapshot());
-  const first = hub.since();
+  const first = hub.takeChanges();
   if (first) feed.take(first.update);
   const shown = feed.state;
   isHeld = true;
   hub.apply(events);
-  const next = hub.since(first?.mark);
+  const next = hub.takeChanges(first?.mark);
   if (next) feed.take(next.update);
   expect(feed.state).toBe(shown);
   expect(feed.seq).toBe(events.length);

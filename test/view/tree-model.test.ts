@@ -56,7 +56,7 @@ const stories = array(
   { maxLength: 60 },
 ).map((taken) => {
   const story = new Story().starts(0, "lead");
-  for (const { step, run, key, ms } of taken) steps[step]?.(story.after(ms), run, key);
+  for (const { step, run, key, ms } of taken) steps[step]?.(story.advance(ms), run, key);
   return story.events;
 });
 
@@ -94,9 +94,9 @@ test("an event makes new views only of the runs with changed figures", () => {
 });
 
 test("the lane of a run shows its activity over time, in at most 200 spans", () => {
-  const story = new Story().starts(0, "lead").after(10);
+  const story = new Story().starts(0, "lead").advance(10);
   for (let call = 0; call < 400; call += 1) {
-    story.asks(0, `a${call}`, {}).after(100).answers(0, `a${call}`, 1).after(5);
+    story.asks(0, `a${call}`, {}).advance(100).answers(0, `a${call}`, 1).advance(5);
   }
   const { lane } = rootOf(TreeModel.of(story.events));
   expect(lane.length).toBeLessThanOrEqual(200);

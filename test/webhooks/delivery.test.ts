@@ -63,7 +63,7 @@ test("a receiver that fails half of the time gets each event at least once, in o
   secrets.push(secret);
   expect(view).toMatchObject({ id: "hook", url: receiver.url, allRuns: false });
   expect(view.events).toEqual(["run.end", "approval.requested", "budget.warning"]);
-  const all = receiver.until(8);
+  const all = receiver.waitForCount(8);
   const trees = ["t0", "t1", "t2", "t3"];
   for (const id of trees)
     expect((await runTree(runtime, writer, { id, tenant: "acme" })).status).toBe("completed");
@@ -98,7 +98,7 @@ test("the webhooks of a tenant get the events of its own trees, and of no others
     ["rival", rival],
   ] as const)
     secrets[tenant] = (await runtime.webhooks.set({ id: "hook", url, tenant })).secret ?? "";
-  const both = Promise.all([acme.until(2), rival.until(1)]);
+  const both = Promise.all([acme.waitForCount(2), rival.waitForCount(1)]);
   for (const [id, tenant] of [
     ["a1", "acme"],
     ["r1", "rival"],

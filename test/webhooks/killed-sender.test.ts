@@ -49,7 +49,7 @@ test(
         events.map(({ treeId, seq, type, at }) => ({ webhookId: "hook", treeId, seq, event: type, at })),
       );
     }
-    const all = receiver.until(20);
+    const all = receiver.waitForCount(20);
     const start = () =>
       fork(fixture, [path, JSON.stringify({ ...loopbackSettings, maxAttempts: 100 })], {
         execArgv: ["--conditions=reeve-source"],

@@ -9,7 +9,7 @@ export interface Receiver extends LoopbackServer {
   /** The number of requests. */
   readonly requests: () => number;
   /** Resolves when so many different messages were accepted. */
-  readonly until: (count: number) => Promise<void>;
+  readonly waitForCount: (count: number) => Promise<void>;
 }
 
 /** Serves a receiver. `answer` gives the status of a request by its number, from 1; null: it never answers. */
@@ -46,7 +46,7 @@ export async function openReceiver({
     ...server,
     accepted,
     requests: () => requests,
-    until: (count) => new Promise((resolve) => waiting.set(resolve, count)),
+    waitForCount: (count) => new Promise((resolve) => waiting.set(resolve, count)),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -19,7 +19,7 @@ test("with keys, the database has neither the URL nor a secret of a webhook, and
   const url = `${receiver.url}canary-of-a-path`;
   const { secret = "" } = await runtime.webhooks.set({ id: "hook", url, tenant: "acme" });
   secrets.push(secret);
-  const arrived = receiver.until(1);
+  const arrived = receiver.waitForCount(1);
   await (await runtime.start(lead, "go", { id: "t1", tenant: "acme" })).result();
   await arrived;
   secrets.push((await runtime.webhooks.rotateSecret("hook", { tenant: "acme" })).secret);

@@ -4,7 +4,7 @@ import { errorText, segment } from "../api/http.ts";
 import { useAgents } from "../api/queries.ts";
 import { useWeek, type WeekOfAgents } from "../api/record-queries.ts";
 import type { AgentRecord } from "../api/records.ts";
-import { count, counted, dollars } from "../parts/amounts.ts";
+import { count, countText, dollars } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { KeyBar } from "../parts/key-bar.tsx";
 import { Empty, Failure, Skeleton } from "../parts/states.tsx";
@@ -49,7 +49,7 @@ export function AgentsScreen(): ReactNode {
 }
 
 const footOf = (agents: number, week: WeekOfAgents | undefined): string =>
-  `${counted(agents, "agent")}${week?.isPart ? " · week: the newest 1,000 runs" : ""}`;
+  `${countText(agents, "agent")}${week?.isPart ? " · week: the newest 1,000 runs" : ""}`;
 
 function AgentTable({
   agents,

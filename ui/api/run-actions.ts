@@ -18,13 +18,13 @@ async function act(
   action: {
     readonly name: string;
     readonly body: object;
-    readonly told: (answer: CancelReceipt) => string;
+    readonly describe: (answer: CancelReceipt) => string;
     readonly undo?: () => void;
   },
 ): Promise<boolean> {
   try {
     const answer = await post<CancelReceipt>(`/runs/${segment(run)}/${action.name}`, action.body);
-    notify(action.told(answer), action.undo);
+    notify(action.describe(answer), action.undo);
     return true;
   } catch (error) {
     notify(errorText(error));
@@ -38,34 +38,34 @@ export const runActions = {
     act(run, {
       name: "pause",
       body: { id: newId() },
-      told: () => `${name}: pausing (stops before its next step)`,
+      describe: () => `${name}: pausing (stops before its next step)`,
       undo: () => void runActions.resume(run, name),
     }),
   resume: (run: string, name: string): Promise<boolean> =>
-    act(run, { name: "resume", body: { id: newId() }, told: () => `${name}: resumed` }),
+    act(run, { name: "resume", body: { id: newId() }, describe: () => `${name}: resumed` }),
   steer: (run: string, text: string): Promise<boolean> =>
     act(run, {
       name: "steer",
       body: { text, id: newId() },
-      told: () => "Steered: read before the next model call",
+      describe: () => "Steered: read before the next model call",
     }),
   followUp: (run: string, text: string): Promise<boolean> =>
     act(run, {
       name: "follow-up",
       body: { text, id: newId() },
-      told: () => "Queued: read when the agent would stop",
+      describe: () => "Queued: read when the agent would stop",
     }),
   topUp: (run: string, maxCostUsd: number): Promise<boolean> =>
     act(run, {
       name: "top-up",
       body: { maxCostUsd, id: newId() },
-      told: () => `Topped up by $${maxCostUsd.toFixed(2)}. A top-up cannot be undone.`,
+      describe: () => `Topped up by $${maxCostUsd.toFixed(2)}. A top-up cannot be undone.`,
     }),
   cancel: (run: string, reason: string): Promise<boolean> =>
     act(run, {
       name: "cancel",
       body: reason === "" ? {} : { reason },
-      told: receiptText,
+      describe: receiptText,
     }),
 };
 

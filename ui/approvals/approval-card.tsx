@@ -5,7 +5,7 @@ import { segment } from "../api/http.ts";
 import type { ApprovalRecord, Json } from "../api/records.ts";
 import { useLock } from "../api/session.tsx";
 import { Ago } from "../parts/ago.tsx";
-import { clockTime, counted, dayTime, dollars } from "../parts/amounts.ts";
+import { clockTime, countText, dayTime, dollars } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
@@ -231,7 +231,7 @@ function Actions({
       )}
       {isCall && (
         <Button
-          label={hiddenLines === 0 ? "Approve once" : `Approve, ${counted(hiddenLines, "line")} not seen`}
+          label={hiddenLines === 0 ? "Approve once" : `Approve, ${countText(hiddenLines, "line")} not seen`}
           hint="A"
           size="large"
           tone="primary"

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { ApprovalRecord, Json } from "../api/records.ts";
-import { counted } from "../parts/amounts.ts";
+import { countText } from "../parts/amounts.ts";
 import { InertText, toPieces } from "../parts/inert-text.tsx";
 
 /** Longer fields are folded. */
@@ -88,7 +88,7 @@ export function ArgumentTable({
       <header>
         <b>{record.decision === null ? "Exactly this will be sent" : "Exactly this was requested"}</b>
         <span className="muted">
-          {counted(fields.length, "field")}, {counted(characters, "character")}
+          {countText(fields.length, "field")}, {countText(characters, "character")}
         </span>
         <span className="mono muted hash">{record.hash.slice(0, 14)}…</span>
       </header>
@@ -127,7 +127,7 @@ function FieldRow({
         <InertText text={isFolded ? text.slice(0, shown) : text} />
         {isFolded && (
           <button type="button" className="unfold" onClick={onUnfold}>
-            Show {counted(hiddenLines, "more line")}
+            Show {countText(hiddenLines, "more line")}
           </button>
         )}
       </dd>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { segment } from "../api/http.ts";
 import type { ApprovalRecord } from "../api/records.ts";
-import { counted } from "../parts/amounts.ts";
+import { countText } from "../parts/amounts.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 
@@ -54,7 +54,7 @@ function Leg({
     <section aria-label={title}>
       <h3>
         <Icon name={icon} /> {title}
-        {sources.length > 0 && `, ${counted(sources.length, "source")}`}
+        {sources.length > 0 && `, ${countText(sources.length, "source")}`}
       </h3>
       {sources.length === 0 ? (
         <p className="muted">Unknown source.</p>

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { type Progress, useChainState, verifyChain } from "../api/record-queries.ts";
 import type { AuditHead, AuditReport } from "../api/records.ts";
 import { Ago } from "../parts/ago.tsx";
-import { count, counted } from "../parts/amounts.ts";
+import { count, countText } from "../parts/amounts.ts";
 import { announceNow } from "../parts/announcer.tsx";
 import { Button } from "../parts/button.tsx";
 import { notify } from "../parts/toast.tsx";
@@ -90,7 +90,7 @@ function ProgressLine({ progress: { checked, length } }: { readonly progress: Pr
   return (
     <div className="chain-word">
       <progress max={Math.max(1, length)} value={checked} aria-label="Links checked" />
-      checked {count(checked)} of {counted(length, "link")}
+      checked {count(checked)} of {countText(length, "link")}
     </div>
   );
 }
@@ -126,7 +126,7 @@ function ReportLine({
       <span>
         checked <Ago at={at} suffix=" ago" />
         {hadHead ? ", against a saved head" : ""}
-        {since > 0 ? `, ${counted(since, "link")} since` : ""}
+        {since > 0 ? `, ${countText(since, "link")} since` : ""}
       </span>
     </div>
   );

@@ -71,7 +71,7 @@ export class HubTree {
   }
 
   /** Returns the changes since a mark, and the new mark. Null if nothing changed. */
-  since(mark: SentMark = nothing): { readonly update: TreeUpdate; readonly mark: SentMark } | null {
+  takeChanges(mark: SentMark = nothing): { readonly update: TreeUpdate; readonly mark: SentMark } | null {
     const model = this.#model;
     const view = model?.view;
     if (!model || !view) return null;

@@ -262,7 +262,7 @@ export class LiveHub {
       tab.toldProblems.add(name);
       return [tree.problem];
     }
-    const found = tree?.since(tab.sent.get(name));
+    const found = tree?.takeChanges(tab.sent.get(name));
     if (!found) return [];
     tab.sent.set(name, found.mark);
     return [found.update];

@@ -17,7 +17,7 @@ const grouped = new Intl.NumberFormat("en-US");
 export const count = (value: number): string => grouped.format(value);
 
 /** `1 agent`, `2 agents`. */
-export const counted = (value: number, noun: string): string =>
+export const countText = (value: number, noun: string): string =>
   `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** Tokens in three digits: `840`, `12.1 k`, `1.21 M`. */

@@ -15,18 +15,18 @@ function speak(text: string): void {
   for (const each of listeners) each();
 }
 
-function next(): void {
+function announceNext(): void {
   timer = undefined;
   if (waiting.length === 0) return;
   speak(waiting.join(". "));
   waiting = [];
-  timer = setTimeout(next, quietMs);
+  timer = setTimeout(announceNext, quietMs);
 }
 
 /** Tells a screen reader that something needs the reader or has ended: at most once in 5 s, all of it together. */
 function announce(text: string): void {
   waiting = [...waiting, text];
-  if (timer === undefined) next();
+  if (timer === undefined) announceNext();
 }
 
 /** Announces the outcome of a user's action to screen readers at once. */

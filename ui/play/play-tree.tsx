@@ -4,7 +4,7 @@ import { activityText, allAgents, spendOf, type TreeView } from "#view";
 import { segment } from "../api/http.ts";
 import { runActions } from "../api/run-actions.ts";
 import { useLock } from "../api/session.tsx";
-import { counted, dollars, limitDollars, span } from "../parts/amounts.ts";
+import { countText, dollars, limitDollars, span } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { MoneyCell, SpendBar } from "../parts/spend-bar.tsx";
@@ -42,7 +42,7 @@ export function PlayTree({
             {reservedMicros === 0 ? "nothing reserved" : `${dollars(reservedMicros)} reserved`}
           </span>
           <span className="muted right">
-            {span((root.end ? tree.at : now) - tree.startedAt)} · {counted(counts.agents, "agent")}
+            {span((root.end ? tree.at : now) - tree.startedAt)} · {countText(counts.agents, "agent")}
           </span>
         </div>
         <SpendBar spend={spend} ended={root.end !== null} big />

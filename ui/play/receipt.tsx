@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { allAgents, exactUsd, reasonText, type TreeView } from "#view";
-import { counted, span } from "../parts/amounts.ts";
+import { countText, span } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { StatusMark } from "../parts/status-mark.tsx";
 import { typeOf } from "../run/tree-rows.ts";
@@ -39,7 +39,7 @@ export function Receipt({ tree }: { readonly tree: TreeView }): ReactNode {
           <td>{exactUsd(root.costMicros)}</td>
           <td>
             {limit === null ? "" : `of ${exactUsd(limit)}, `}
-            {counted(counts.agents, "agent")}, {span(root.end?.durationMs ?? 0)}
+            {countText(counts.agents, "agent")}, {span(root.end?.durationMs ?? 0)}
           </td>
         </tr>
         {root.inDoubtMicros > 0 && (

@@ -18,7 +18,7 @@ interface Start {
 }
 
 /** Quotes a text for a shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const writers: Readonly<Record<Language, (start: Start) => string>> = {
   TypeScript: ({ agent, text, limits }) =>
@@ -37,11 +37,11 @@ const writers: Readonly<Record<Language, (start: Start) => string>> = {
     return [
       `curl ${location.origin}/runs \\`,
       "  -H 'content-type: application/json' \\",
-      `  -d ${quoted(JSON.stringify(body))}`,
+      `  -d ${quote(JSON.stringify(body))}`,
     ].join("\n");
   },
   CLI: ({ agent, text, limits }) =>
-    `npx reeve run ${agent} ${quoted(text)} \\\n  --max-cost ${limits.maxCostUsd} --max-agents ${limits.maxAgents}`,
+    `npx reeve run ${agent} ${quote(text)} \\\n  --max-cost ${limits.maxCostUsd} --max-agents ${limits.maxAgents}`,
 };
 
 /** The same start as code, filled in. */

@@ -26,12 +26,12 @@ const percent = (part: number, { from, to }: TimeAxis): number =>
 
 /** Describes the lane: its spans, counted. */
 function laneText(lane: readonly LaneSpan[], ms: number): string {
-  const of = (kind: LaneKind): number => lane.filter(([each]) => each === kind).length;
+  const countKind = (kind: LaneKind): number => lane.filter(([each]) => each === kind).length;
   const parts = [
-    [of("model"), "model call"],
-    [of("tool"), "tool"],
-    [of("approval"), "wait for a person"],
-    [of("retry"), "retry"],
+    [countKind("model"), "model call"],
+    [countKind("tool"), "tool"],
+    [countKind("approval"), "wait for a person"],
+    [countKind("retry"), "retry"],
   ] as const;
   const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} × ${what}`);
   return [...told, span(ms)].join(", ");

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { type AgentView, allAgents, spendOf, type TreeView } from "#view";
 import { runActions } from "../api/run-actions.ts";
-import { counted, dollars } from "../parts/amounts.ts";
+import { countText, dollars } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { Modal } from "../parts/modal.tsx";
 import { SpendBar } from "../parts/spend-bar.tsx";
@@ -158,7 +158,7 @@ function CancelDialog({ agent, onClose }: DialogProps): ReactNode {
         <div className="dialog-acts">
           <Button label="Keep running" hint="Esc" onPress={onClose} />
           <button type="submit" className="btn danger-fill">
-            Cancel {counted(live, "run")}
+            Cancel {countText(live, "run")}
           </button>
         </div>
       </form>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { spendOf, type TreeView } from "#view";
 import { useTreeName } from "../api/queries.ts";
 import { useLock } from "../api/session.tsx";
-import { counted, dollars, limitDollars, span, stopwatch, tokens } from "../parts/amounts.ts";
+import { countText, dollars, limitDollars, span, stopwatch, tokens } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { BarSample, SpendBar } from "../parts/spend-bar.tsx";
@@ -54,7 +54,7 @@ export function RunHead({
           {counts.agents} in all
         </Figure>
         <Figure name="Tokens" value={tokens(root.tokens)}>
-          {counted(counts.calls, "call")}
+          {countText(counts.calls, "call")}
         </Figure>
         <Figure
           name={root.end ? "Took" : "Running"}

@@ -1,6 +1,6 @@
 import { memo, type ReactNode, useEffect, useRef } from "react";
 import { activityText, type AgentView, spendOf, type TreeView } from "#view";
-import { counted, stopwatch } from "../parts/amounts.ts";
+import { countText, stopwatch } from "../parts/amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { MoneyCell, type Spend } from "../parts/spend-bar.tsx";
@@ -143,7 +143,7 @@ const AgentLine = memo(
           <span className="mono muted">{numberOf(agent)}</span>
           {agent.priority !== "normal" && <span className="pill">{agent.priority}</span>}
           {below > 0 && (
-            <span className="st ask" title={`${counted(below, "question")} below it`}>
+            <span className="st ask" title={`${countText(below, "question")} below it`}>
               ▲ {below}
               <span className="for-readers"> below it {below === 1 ? "needs" : "need"} you</span>
             </span>
@@ -217,7 +217,7 @@ function GroupLine(props: LineProps<GroupRow>): ReactNode {
         <GroupLane agents={agents} axis={axis} />
         <span className="act el muted">
           {counts.map(([status, each]) => `${each} ${status}`).join(" · ")},{" "}
-          {counted(
+          {countText(
             sum(({ own }) => own.calls),
             "call",
           )}

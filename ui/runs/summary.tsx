@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useTenant } from "../api/queries.ts";
 import type { ApprovalRecord, TenantAccount } from "../api/records.ts";
 import { Ago } from "../parts/ago.tsx";
-import { counted, dollars, limitDollars } from "../parts/amounts.ts";
+import { countText, dollars, limitDollars } from "../parts/amounts.ts";
 import { BarSample, SpendBar } from "../parts/spend-bar.tsx";
 
 /** The summary: pending questions, live runs, cost, and remaining budget. */
@@ -33,7 +33,7 @@ export function Summary({ pending }: { readonly pending: readonly ApprovalRecord
       <div>
         <div className="k">Working</div>
         <div className="v">
-          {agents} <small>{`${agents === 1 ? "agent" : "agents"} in ${counted(trees, "live tree")}`}</small>
+          {agents} <small>{`${agents === 1 ? "agent" : "agents"} in ${countText(trees, "live tree")}`}</small>
         </div>
       </div>
       <SpentNow account={account} />

@@ -55,7 +55,12 @@ function SessionBody({ session }: { readonly session: SessionEntries }): ReactNo
           {tree.rows.map(({ entry, branches, isReplaced }) => (
             <li className="entry-row" key={entry.id} data-item="" tabIndex={-1}>
               <EntryView entry={entry} replaced={tree.replaced.get(entry.id) ?? 0} isReplaced={isReplaced}>
-                <Button label="Fork here" size="small" locked={fork.lock} onPress={() => fork.at(entry.id)} />
+                <Button
+                  label="Fork here"
+                  size="small"
+                  locked={fork.lock}
+                  onPress={() => fork.forkAt(entry.id)}
+                />
               </EntryView>
               <Branches branches={branches} />
             </li>
@@ -70,13 +75,13 @@ function SessionBody({ session }: { readonly session: SessionEntries }): ReactNo
 /** Starts a new conversation with everything up to an entry. */
 function useFork({ id, userId }: SessionEntries): {
   readonly lock: string | null;
-  readonly at: (entry: string) => void;
+  readonly forkAt: (entry: string) => void;
 } {
   const [, go] = useLocation();
   const scopeLock = useLock("run");
   const { user = null } = useMe();
   const isForeign = userId !== user;
-  const at = (entry: string): void =>
+  const forkAt = (entry: string): void =>
     void post<{ readonly id: string }>(`/sessions/${segment(id)}/fork`, { entry }).then(
       ({ id: forked }) => {
         notify("Forked: a new conversation with everything up to here");
@@ -86,7 +91,7 @@ function useFork({ id, userId }: SessionEntries): {
     );
   return {
     lock: scopeLock ?? (isForeign ? "Requires a key of the conversation's user" : null),
-    at,
+    forkAt,
   };
 }
 

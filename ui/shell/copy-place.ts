@@ -3,16 +3,16 @@ import { pageBase } from "../api/http.ts";
 import { notify } from "../parts/toast.tsx";
 
 /** Quotes a value for a shell, unless it needs no quotes. */
-const quoted = (value: string): string =>
+const quote = (value: string): string =>
   /^[\w.:~@/-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 
 const commands: Readonly<Record<string, (id: string | null) => string>> = {
-  runs: (id) => (id === null ? "reeve runs" : `reeve why ${quoted(id)}`),
-  approvals: (id) => (id === null ? "reeve approvals" : `reeve approve ${quoted(id)}`),
+  runs: (id) => (id === null ? "reeve runs" : `reeve why ${quote(id)}`),
+  approvals: (id) => (id === null ? "reeve approvals" : `reeve approve ${quote(id)}`),
   sessions: () => "reeve sessions",
   audit: () => "reeve audit verify",
   agents: () => "reeve agents",
-  play: (id) => (id === null ? "reeve agents" : `reeve chat ${quoted(id)}`),
+  play: (id) => (id === null ? "reeve agents" : `reeve chat ${quote(id)}`),
 };
 
 /** Returns the terminal command that shows the same as the page. Null if there is none. */

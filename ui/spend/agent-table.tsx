@@ -16,11 +16,17 @@ interface AgentRow {
 function rowsOf(items: readonly SpendSum[]): readonly AgentRow[] {
   const byAgent = Map.groupBy(items, ({ agent = "" }) => agent);
   const rows = [...byAgent].map(([agent, sums]) => {
-    const of = (figure: "settledMicros" | "inDoubtMicros" | "runs" | "stopped"): number =>
+    const sumOf = (figure: "settledMicros" | "inDoubtMicros" | "runs" | "stopped"): number =>
       sums.reduce((sum, each) => sum + each[figure], 0);
     const dearest = sums.toSorted((a, b) => b.settledMicros - a.settledMicros).find(({ calls }) => calls > 0);
-    const spentMicros = of("settledMicros") + of("inDoubtMicros");
-    return { agent, model: dearest?.model ?? "", spentMicros, runs: of("runs"), stopped: of("stopped") };
+    const spentMicros = sumOf("settledMicros") + sumOf("inDoubtMicros");
+    return {
+      agent,
+      model: dearest?.model ?? "",
+      spentMicros,
+      runs: sumOf("runs"),
+      stopped: sumOf("stopped"),
+    };
   });
   return rows.toSorted((a, b) => b.spentMicros - a.spentMicros);
 }

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { costOfUsage } from "#view";
 import { errorText, post, request, segment } from "../api/http.ts";
 import type { Page } from "../api/records.ts";
-import { counted } from "../parts/amounts.ts";
+import { countText } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { Modal } from "../parts/modal.tsx";
@@ -83,7 +83,7 @@ export function SettleDialog({
         <p className="sub">
           <InertText text={`${doubt.model} of ${doubt.agentType}, in ${doubt.treeId}`} />. Take the tokens
           from the provider's bill. It is booked at its ceiling: {exactDollars(doubt.costMicros)},{" "}
-          {counted(doubt.tokens, "token")}.
+          {countText(doubt.tokens, "token")}.
         </p>
         {booking === null && <p className="problem">The call is no longer in doubt.</p>}
         {error && <p className="problem">{errorText(error)}</p>}

@@ -6,7 +6,7 @@ import { useTenant } from "../api/queries.ts";
 import type { TenantAccount } from "../api/records.ts";
 import { useLock } from "../api/session.tsx";
 import { Ago } from "../parts/ago.tsx";
-import { count, counted, limitDollars, tokens } from "../parts/amounts.ts";
+import { count, countText, limitDollars, tokens } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { SpendBar } from "../parts/spend-bar.tsx";
@@ -83,7 +83,7 @@ function BudgetRows({ account: { budget, live } }: { readonly account: TenantAcc
       <div className="limit-row">
         <span>Agents alive</span>
         <span className="sub">
-          {count(live.agents)} in {counted(live.trees, "tree")}
+          {count(live.agents)} in {countText(live.trees, "tree")}
         </span>
       </div>
       <div className="limit-row">
@@ -101,7 +101,7 @@ function Refusals({ period, figures }: { readonly period: Period; readonly figur
       <header>
         <h2>Stopped by a budget</h2>
         <span className="muted">
-          {counted(figures.stopped, "run")}, {counted(figures.denied, "call")} refused
+          {countText(figures.stopped, "run")}, {countText(figures.denied, "call")} refused
         </span>
       </header>
       {data?.items.map((run) => (
@@ -134,7 +134,7 @@ function Doubts(): ReactNode {
       <header>
         <h2>In doubt</h2>
         <span className="muted">
-          {counted(items.length, "call")}
+          {countText(items.length, "call")}
           {data?.next != null && " and more"}, {exactDollars(sum)}
         </span>
       </header>

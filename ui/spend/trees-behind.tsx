@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { errorText, segment } from "../api/http.ts";
-import { counted } from "../parts/amounts.ts";
+import { countText } from "../parts/amounts.ts";
 import { Button } from "../parts/button.tsx";
 import { InertText } from "../parts/inert-text.tsx";
 import { useSpend } from "./queries.ts";
@@ -24,7 +24,7 @@ export function TreesBehind({
       <header>
         <h2>Runs behind {column.title}</h2>
         <span className="muted">
-          {data?.more === true ? `the ${shown} most expensive` : counted(items.length, "tree")}
+          {data?.more === true ? `the ${shown} most expensive` : countText(items.length, "tree")}
         </span>
         <Button label="Close" hint="Esc" size="small" onPress={onClose} />
       </header>
@@ -40,7 +40,7 @@ export function TreesBehind({
                 <InertText text={tree} />
               </Link>
             )}
-            <span className="muted">{counted(calls, "call")}</span>
+            <span className="muted">{countText(calls, "call")}</span>
             <span className="num">{exactDollars(settledMicros + inDoubtMicros)}</span>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { PartRecord } from "../api/steps.ts";
-import { count, counted } from "../parts/amounts.ts";
+import { count, countText } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { JsonTree } from "../parts/json-tree.tsx";
 import { blocksOf, ContentBlocks, fieldOf, stringOf, toolNames } from "./content-blocks.tsx";
@@ -10,7 +10,7 @@ const senders = { message: "from", steer: "steered by", followUp: "follow-up of"
 
 /** The name of a part: its role, or the tools whose results it has. */
 export function partName({ role, content }: PartRecord): string {
-  if (role === "tools") return Array.isArray(content) ? counted(content.length, "tool") : "Tools";
+  if (role === "tools") return Array.isArray(content) ? countText(content.length, "tool") : "Tools";
   if (role === "system") return "System";
   const names = role === "tool" ? [...new Set(toolNames(content, "tool-result"))] : [];
   return names.length > 0 ? `tool ${names.join(", ")}` : role;

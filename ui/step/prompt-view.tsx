@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { StepFigures } from "#view";
 import { type PartRecord, type StepRecord, useStep } from "../api/steps.ts";
-import { count, counted } from "../parts/amounts.ts";
+import { count, countText } from "../parts/amounts.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonTree } from "../parts/json-tree.tsx";
 import { partName, PromptPart } from "./prompt-part.tsx";
@@ -108,7 +108,7 @@ function SameLine({
         onClick={() => setToggled(!isToggled)}
       >
         <Icon name={isOpen ? "down" : "right"} size={12} />
-        <b>{first && isFixed(first) ? partName(first) : counted(parts.length, "message")}</b>
+        <b>{first && isFixed(first) ? partName(first) : countText(parts.length, "message")}</b>
         <span>unchanged</span>
         {isCached && <span className="pill ok">cached</span>}
         <span className="right">{count(tokens)} tokens</span>

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { StepFigures } from "#view";
-import { counted } from "../parts/amounts.ts";
+import { countText } from "../parts/amounts.ts";
 import { InertText } from "../parts/inert-text.tsx";
 import { amountText, StepMark } from "./step-state.tsx";
 import { stepName, stepPath } from "./step-names.ts";
@@ -26,7 +26,7 @@ export function StepList({
   return (
     <nav className="step-list" aria-label="Steps" ref={list}>
       <h2>
-        <InertText text={title} />, {counted(steps.length, "step")}
+        <InertText text={title} />, {countText(steps.length, "step")}
       </h2>
       {steps.map((step) => (
         <Link

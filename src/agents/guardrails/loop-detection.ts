@@ -88,7 +88,7 @@ export class LoopDetection {
   }
 
   /** Decides whether a call may be made. */
-  before(tool: string, input: Json): LoopDecision {
+  checkCall(tool: string, input: Json): LoopDecision {
     const call = `${tool} ${JSON.stringify(input)}`;
     const { sameCall, sameTool, sameResult, pingPong } = this.#limits;
     const rounds = this.#recent.at(-2) === call ? this.#rounds() : 0;
@@ -108,13 +108,13 @@ export class LoopDetection {
   }
 
   /** Counts a blocked call. It is not a failure, but counts towards the halt of its tool. */
-  blocked(tool: string, input: Json): void {
+  countBlocked(tool: string, input: Json): void {
     this.#remember(tool, input);
     this.#count(this.#blockedTools, tool, true);
   }
 
   /** Counts the result of a call. Returns a decision if the model should be warned. */
-  after(
+  countResult(
     tool: string,
     input: Json,
     { result, readOnly }: { readonly result: ToolResult; readonly readOnly: boolean },

@@ -47,10 +47,10 @@ export class HookManager implements Hooks {
   on<Type extends EventType>(type: Type, hook: Hook<Type>): () => void {
     const hooks = this.#hooks.get(type) ?? new Set();
     // Stored under its own type and called only with events of it.
-    const known: Hook = (event) => hook(Json.as<NumberedEvent<Type>>(Json.of(event)));
-    hooks.add(known);
+    const callHook: Hook = (event) => hook(Json.as<NumberedEvent<Type>>(Json.of(event)));
+    hooks.add(callHook);
     this.#hooks.set(type, hooks);
-    return () => void hooks.delete(known);
+    return () => void hooks.delete(callHook);
   }
 
   /** Registers a whole set. Returns a function that removes it. */

@@ -88,20 +88,23 @@ class OwnLimits implements LimitStore {
     key: string,
     { rate, now }: { readonly rate: RateRequest; readonly now: number },
   ): Promise<number> {
-    const { state, waitMs } = LimitState.take(this.#of(partition, key), rate, now);
+    const { state, waitMs } = LimitState.take(this.#getState(partition, key), rate, now);
     this.#states.set(Partition.part(partition, key), state);
     return waitMs;
   }
 
   async correct(partition: Partition, key: string, used: Readonly<Record<string, number>>): Promise<void> {
-    this.#states.set(Partition.part(partition, key), LimitState.correct(this.#of(partition, key), used));
+    this.#states.set(
+      Partition.part(partition, key),
+      LimitState.correct(this.#getState(partition, key), used),
+    );
   }
 
   async slow(partition: Partition, key: string, until: number): Promise<void> {
-    this.#states.set(Partition.part(partition, key), LimitState.slow(this.#of(partition, key), until));
+    this.#states.set(Partition.part(partition, key), LimitState.slow(this.#getState(partition, key), until));
   }
 
-  #of(partition: Partition, key: string): LimitState {
+  #getState(partition: Partition, key: string): LimitState {
     return this.#states.get(Partition.part(partition, key)) ?? LimitState.none;
   }
 }

@@ -69,9 +69,9 @@ export function redact(options: RedactOptions = {}): ChatMiddleware & FunctionMi
       const mayKnow = (tool: string): boolean => restore !== "never" && (tools?.includes(tool) ?? true);
       const content = message.content.map((block) => {
         if (block.type === "tool-call" && mayKnow(block.name))
-          return { ...block, input: mask.restored(block.input) };
+          return { ...block, input: mask.restore(block.input) };
         if (block.type === "text" && restore === "answers")
-          return { ...block, text: mask.restoredText(block.text) };
+          return { ...block, text: mask.restoreText(block.text) };
         return redactBlock(mask, block);
       });
       context.result = { ...context.result, message: { ...message, content } };
@@ -170,16 +170,16 @@ class Mask {
     return after === before ? value : Json.as(JSON.parse(after));
   }
 
-  restoredText(text: string): string {
+  restoreText(text: string): string {
     return text.replaceAll(
       /\[[^[\]]{1,80}\]/g,
       (placeholder) => this.#values.get(placeholder) ?? placeholder,
     );
   }
 
-  restored(value: Json): Json {
+  restore(value: Json): Json {
     const put = (_: string, leaf: unknown): unknown =>
-      typeof leaf === "string" ? this.restoredText(leaf) : leaf;
+      typeof leaf === "string" ? this.restoreText(leaf) : leaf;
     return Json.as(JSON.parse(JSON.stringify(value, put)));
   }
 

@@ -217,7 +217,7 @@ async function callTools(
   said: string,
 ): Promise<TurnOutcome | null> {
   const { ctx, loops } = state;
-  const decisions = calls.map(({ name, input }) => loops.before(name, input));
+  const decisions = calls.map(({ name, input }) => loops.checkCall(name, input));
   const halt = decisions.find(({ kind }) => kind === "halt");
   if (halt && halt.kind === "halt") return endHalted(state, calls, halt.reason);
   for (const decision of decisions) if (decision.kind === "block") ctx.reportLoop("block", decision.reason);
@@ -231,11 +231,11 @@ async function callTools(
   const content = calls.map((call, index): ToolResultBlock => {
     const result = results[index] ?? ToolResult.failure("no result");
     if (decisions[index]?.kind === "block") {
-      loops.blocked(call.name, call.input);
+      loops.countBlocked(call.name, call.input);
       return resultBlock(call, result);
     }
     const readOnly = state.tools.find(({ name }) => name === call.name)?.risk === "safe";
-    const after = loops.after(call.name, call.input, { result, readOnly });
+    const after = loops.countResult(call.name, call.input, { result, readOnly });
     if (after.kind === "warn") ctx.reportLoop("warn", after.reason);
     return resultBlock(call, result, after);
   });

@@ -108,7 +108,7 @@ export class ReeveClient {
   }
 
   /** Returns the state of a run. A worker answers it; the signal limits how long that may take. */
-  async standing(run: string, signal: AbortSignal | null = null): Promise<RunState> {
+  async runState(run: string, signal: AbortSignal | null = null): Promise<RunState> {
     return Json.as(await this.#http.get(`/runs/${encodeURIComponent(run)}`, { signal }));
   }
 

@@ -31,7 +31,7 @@ export async function explain(context: Context, id: string): Promise<number> {
   const all = model.root ? [...allAgents(model.root)] : [];
   const run = all.find((each) => each.runId === runId);
   if (!run) {
-    const { status } = await client.standing(runId, AbortSignal.timeout(requestTimeoutMs));
+    const { status } = await client.runState(runId, AbortSignal.timeout(requestTimeoutMs));
     // The store may be a little behind.
     if (status !== "pending") throw createUnknownRunError(runId);
     return printReason(context, { runId, status, stopReason: null }, whyNotBegun(runId));
@@ -80,12 +80,12 @@ async function askFacts(
   const { runId } = run;
   const alive = [...allAgents(run)].filter(({ end }) => end === null).slice(0, mostAsked);
   const factsOf = async ({ runId: id }: AgentView): Promise<readonly [RunId, Facts]> => {
-    const { status } = await client.standing(id);
+    const { status } = await client.runState(id);
     return [id, { status, blocker: await client.blocker(id).catch(() => null) }];
   };
   try {
     // First checks whether a worker answers.
-    await client.standing(runId, AbortSignal.timeout(requestTimeoutMs));
+    await client.runState(runId, AbortSignal.timeout(requestTimeoutMs));
     const [facts, result, ledger, pending] = await Promise.all([
       Promise.all(alive.map(factsOf)),
       client.result(runId),

@@ -73,7 +73,7 @@ export async function tree(context: Context, id: string): Promise<number> {
 export async function pendingApproval(context: Context, id: string): Promise<ApprovalRecord> {
   const { client } = context;
   const isApproval = id.includes(":");
-  const { treeId, runId } = await client.standing(isApproval ? ApprovalId.tree(toApprovalId(id)) : id);
+  const { treeId, runId } = await client.runState(isApproval ? ApprovalId.tree(toApprovalId(id)) : id);
   const { items } = await client.approvals({
     tree: treeId,
     size: "1000",

@@ -11,7 +11,7 @@ import { attend } from "./run.ts";
 /** Shows a live tree until the user leaves. Without a terminal, or as JSON: one line per event. */
 export async function watchTree(context: Context, id: string): Promise<number> {
   const { client, terminal } = context;
-  const { treeId } = await client.standing(id);
+  const { treeId } = await client.runState(id);
   if (context.json || !terminal.out.isTTY)
     return attend(context, treeId, { detach: false, cancelOnInterrupt: false, deltas: false });
   const watcher = new Watcher(client, treeId);
@@ -34,7 +34,7 @@ export async function watchTree(context: Context, id: string): Promise<number> {
 
 /** Returns the message about the tree's state when the user leaves. */
 async function describeLeft({ client, terminal }: Context, treeId: TreeId): Promise<string> {
-  const { status } = await client.standing(treeId);
+  const { status } = await client.runState(treeId);
   return status === "paused" ? `paused\n  → ${terminal.command} resume ${treeId}` : "continues";
 }
 
@@ -48,5 +48,5 @@ async function feed(
     else if (followed.kind === "delta") watcher.applyDelta(followed.delta);
     else watcher.line(followed.kind);
   }
-  watcher.over();
+  watcher.markEnded();
 }

@@ -54,7 +54,7 @@ export class BuildProcess {
   }
 
   /** Waits until it serves, or has failed to. */
-  async loaded(): Promise<LoadResult> {
+  async waitForLoad(): Promise<LoadResult> {
     const news = await Promise.race([this.#news(), this.#exited.then(() => null)]);
     if (news?.type === "ready") {
       this.ready = news;

@@ -105,7 +105,7 @@ export class Builds {
     const settings = { ...this.#host.settings, build: name, port: await this.#host.freePort() };
     const build = new BuildProcess(settings, this.#host.onLog);
     this.#next = build;
-    const loaded = await build.loaded();
+    const loaded = await build.waitForLoad();
     this.#next = null;
     if (this.#isClosing) return build.drain();
     if (!loaded.ok) return this.#change({ phase: "ready", failure: loaded.words });
@@ -166,7 +166,7 @@ export class Builds {
       const before = gone;
       this.#alive = this.#alive.map((each) => (each === before ? next : each));
       gone = next;
-      const loaded = await next.loaded();
+      const loaded = await next.waitForLoad();
       if (!loaded.ok) continue;
       failures = 0;
       this.#change({ phase: "ready", since: Date.now() });

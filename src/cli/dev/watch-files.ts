@@ -9,7 +9,7 @@ export function watchFiles(folder: string, call: () => void): () => void {
   // Folder by folder: a recursive watch loses sight of files that an editor replaces when it saves.
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  const soon = (): void => {
+  const scheduleChange = (): void => {
     clearTimeout(timer);
     timer = setTimeout(call, quietMs);
   };
@@ -18,7 +18,7 @@ export function watchFiles(folder: string, call: () => void): () => void {
     const fresh = [...foldersIn(folder)].filter((path) => !watchers.has(path));
     for (const path of fresh) {
       const watcher = watch(path, (_event, name) => {
-        if (name === null || source.test(name) || look()) soon();
+        if (name === null || source.test(name) || look()) scheduleChange();
       });
       // A folder that goes away while it is watched is not a reason to end.
       watcher.on("error", () => watchers.delete(path));

@@ -58,5 +58,5 @@ function nameFor(folder: string): string {
 /** Returns the versions that this package was built and tested with. */
 function versions(reeve: string | undefined): Versions {
   const { version, devDependencies } = readPackage();
-  return { reeve: reeve ?? `^${version}`, of: (name) => devDependencies[name] ?? "latest" };
+  return { reeve: reeve ?? `^${version}`, getVersion: (name) => devDependencies[name] ?? "latest" };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** Dependency versions of a new project: those that this version of Reeve was tested with. */
 export interface Versions {
   readonly reeve: string;
-  of(name: string): string;
+  getVersion(name: string): string;
 }
 
 const dependencies = [
@@ -35,16 +35,16 @@ function template(name: string): string {
 }
 
 function packageJson(name: string, versions: Versions): string {
-  const of = (names: readonly string[]): object =>
-    Object.fromEntries(names.map((each) => [each, versions.of(each)]));
+  const pickVersions = (names: readonly string[]): object =>
+    Object.fromEntries(names.map((each) => [each, versions.getVersion(each)]));
   const manifest = {
     name,
     private: true,
     type: "module",
     engines: { node: ">=24" },
     scripts: { dev: "reeve dev agents.ts", typecheck: "tsc" },
-    dependencies: { ...of(dependencies), reeve: versions.reeve },
-    devDependencies: of(developmentDependencies),
+    dependencies: { ...pickVersions(dependencies), reeve: versions.reeve },
+    devDependencies: pickVersions(developmentDependencies),
     // The npm package of the Restate server reports each installation unless this is off.
     scarfSettings: { enabled: false },
   };

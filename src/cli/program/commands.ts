@@ -7,7 +7,7 @@ export interface Commands {
   readonly program: Command;
   readonly terminal: Terminal;
   /** A command that asks a server: `--json` and `--url` come with it. */
-  readonly asking: (command: Command) => Command;
+  readonly addServerOptions: (command: Command) => Command;
   /** Returns the context of a command from its options. */
   readonly contextOf: (options: { readonly url?: string; readonly json?: boolean }) => Context;
   /** Sets the exit code of the process. */

@@ -17,27 +17,27 @@ export function addControlCommands(commands: Commands): void {
   addDeciding(commands);
   addBudgets(commands);
   addMessages(commands);
-  const { program, asking, contextOf, exit } = commands;
-  asking(program.command("pause <id>"))
+  const { program, addServerOptions, contextOf, exit } = commands;
+  addServerOptions(program.command("pause <id>"))
     .description("pause a run and everything below it")
     .action(async (id: string, flags: ActFlags) => exit(await act.pauseRun(contextOf(flags), id)));
-  asking(program.command("resume <id>"))
+  addServerOptions(program.command("resume <id>"))
     .description("resume a paused run")
     .action(async (id: string, flags: ActFlags) => exit(await act.resumeRun(contextOf(flags), id)));
-  asking(program.command("signal <id> <name>"))
+  addServerOptions(program.command("signal <id> <name>"))
     .description("wake a run that waits for this signal")
     .argument("[data]", "data for the signal, as JSON", json, null)
     .addHelpText("after", `\nExample:\n  reeve signal books go '{"by":"ada"}'`)
     .action(async (id: string, name: string, data: Json, flags: ActFlags) =>
       exit(await act.signal(contextOf(flags), id, { name, data })),
     );
-  asking(program.command("cancel <id>"))
+  addServerOptions(program.command("cancel <id>"))
     .description("stop a run and everything below it; returns when all runs have ended")
     .option("--reason <text>", "reason for the audit", "user")
     .action(async (id: string, { reason, ...flags }: ActFlags & { readonly reason: string }) =>
       exit(await act.cancelRun(contextOf(flags), id, reason)),
     );
-  asking(program.command("top-up <id>"))
+  addServerOptions(program.command("top-up <id>"))
     .description("raise the limits of a run and, for a root, of its tree")
     .option("--cost <dollars>", "more dollars", amount)
     .option("--tokens <number>", "more tokens", parseCount)
@@ -48,13 +48,13 @@ export function addControlCommands(commands: Commands): void {
       if (Object.keys(amounts).length === 0) command.error("error: give --cost, --tokens or --turns");
       exit(await act.topUpRun(contextOf(flags), id, amounts));
     });
-  asking(program.command("reprioritize <id>"))
+  addServerOptions(program.command("reprioritize <id>"))
     .description("change the priority of a run")
     .addArgument(new Argument("<priority>").choices(Priority.all))
     .action(async (id: string, priority: Priority, flags: ActFlags) =>
       exit(await act.reprioritizeRun(contextOf(flags), id, priority)),
     );
-  asking(program.command("reconcile <id> <attempt>"))
+  addServerOptions(program.command("reconcile <id> <attempt>"))
     .description("settle a call in doubt with the tokens from the provider's bill")
     .requiredOption("--input <tokens>", "input tokens", parseCount)
     .requiredOption("--output <tokens>", "output tokens", parseCount)
@@ -65,7 +65,7 @@ export function addControlCommands(commands: Commands): void {
       exit(await act.reconcileCall(contextOf(flags), id, { attempt, usage }));
     });
   const audit = program.command("audit").description("the audit chain");
-  asking(audit.command("verify"))
+  addServerOptions(audit.command("verify"))
     .description("check every link of the chain")
     .option("--head <head>", "head from an earlier verify, to detect removed links", auditHead)
     .action(async ({ head, ...flags }: ActFlags & { readonly head?: AuditHead }) =>
@@ -79,9 +79,9 @@ interface UsageFlags {
   readonly cachedInput?: number;
 }
 
-function addMessages({ program, asking, contextOf, exit }: Commands): void {
+function addMessages({ program, addServerOptions, contextOf, exit }: Commands): void {
   const withContent = (command: Command): Command =>
-    asking(command)
+    addServerOptions(command)
       .option("--file <path>", "attach an image, a PDF or another file; may be repeated", collectValues)
       .option("--data <json>", "attach data, as JSON", json);
   withContent(program.command("steer <id> <text>"))
@@ -105,18 +105,18 @@ interface BudgetFlags extends ActFlags {
   readonly per: TenantBudget["per"];
 }
 
-function addBudgets({ program, asking, contextOf, exit }: Commands): void {
+function addBudgets({ program, addServerOptions, contextOf, exit }: Commands): void {
   const budget = program
     .command("budget")
     .description("budget of all trees of the tenant, or of one of its users");
   const whose = ["--user <user>", "budget of this user (default: of the tenant)"] as const;
-  asking(budget.command("show"))
+  addServerOptions(budget.command("show"))
     .description("show the budget and its use")
     .option(...whose)
     .action(async ({ user, ...flags }: BudgetFlags) =>
       exit(await budgets.showBudget(contextOf(flags), user)),
     );
-  asking(budget.command("set"))
+  addServerOptions(budget.command("set"))
     .description("set the budget; live trees apply it within a minute")
     .option(...whose)
     .option("--max-cost <dollars>", "maximum cost in dollars", amount)
@@ -131,7 +131,7 @@ function addBudgets({ program, asking, contextOf, exit }: Commands): void {
       if (Object.keys(limits).length === 0) command.error("error: give --max-cost or --max-tokens");
       exit(await budgets.setBudget(contextOf(flags), { ...limits, ...omitUndefined({ user }), per }));
     });
-  asking(budget.command("remove"))
+  addServerOptions(budget.command("remove"))
     .description("remove the budget")
     .option(...whose)
     .action(async ({ user, ...flags }: BudgetFlags) =>
@@ -145,15 +145,15 @@ interface TopUpFlags {
   readonly turns?: number;
 }
 
-function addDeciding({ program, asking, contextOf, exit }: Commands): void {
-  asking(program.command("approve <id>"))
+function addDeciding({ program, addServerOptions, contextOf, exit }: Commands): void {
+  addServerOptions(program.command("approve <id>"))
     .description("approve a call that waits for approval")
     .option("--remember", "also approve every further call of this tool by this run")
     .addHelpText("after", "\n<id> is an approval, or a tree or run in which exactly one call waits")
     .action(async (id: string, { remember, ...flags }: ActFlags & { readonly remember?: boolean }) =>
       exit(await act.decideApproval(contextOf(flags), { verb: "approve", id }, omitUndefined({ remember }))),
     );
-  asking(program.command("edit <id>"))
+  addServerOptions(program.command("edit <id>"))
     .description("approve a call with other arguments")
     .argument("<arguments>", "all arguments, as JSON", json)
     .option("--reason <text>", "reason for the model")
@@ -166,13 +166,13 @@ function addDeciding({ program, asking, contextOf, exit }: Commands): void {
         ),
       ),
     );
-  asking(program.command("answer <id>"))
+  addServerOptions(program.command("answer <id>"))
     .description("answer an agent's question")
     .argument("<answer>", "a text, one of the choices, or the fields of a form as JSON")
     .action(async (id: string, answer: string, flags: ActFlags) =>
       exit(await act.answerQuestion(contextOf(flags), id, answer)),
     );
-  asking(program.command("deny <id>"))
+  addServerOptions(program.command("deny <id>"))
     .description("deny a call; the model receives the reason")
     .option("--reason <text>", "reason for the model")
     .action(async (id: string, { reason, ...flags }: ActFlags & { readonly reason?: string }) =>

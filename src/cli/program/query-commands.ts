@@ -18,8 +18,8 @@ interface ListFlags {
 }
 
 /** Adds commands that change nothing. */
-export function addQueryCommands({ program, asking, contextOf, exit }: Commands): void {
-  asking(program.command("runs"))
+export function addQueryCommands({ program, addServerOptions, contextOf, exit }: Commands): void {
+  addServerOptions(program.command("runs"))
     .description("list trees, newest first")
     .addOption(new Option("--status <status>", "only trees with this status").choices(RunStatus.all))
     .option("--agent <agent>", "only trees of this agent")
@@ -35,24 +35,24 @@ export function addQueryCommands({ program, asking, contextOf, exit }: Commands)
       };
       exit(await look.runs(contextOf(flags), query));
     });
-  asking(program.command("agents"))
+  addServerOptions(program.command("agents"))
     .description("list the agents that can be started")
     .action(async (flags: ListFlags) => exit(await look.agents(contextOf(flags))));
-  asking(program.command("tree <id>"))
+  addServerOptions(program.command("tree <id>"))
     .description("show the current state of a tree, with a receipt if it has ended")
     .action(async (id: string, flags: ListFlags) => exit(await look.tree(contextOf(flags), id)));
-  asking(program.command("why <id>"))
+  addServerOptions(program.command("why <id>"))
     .description("explain why a run stopped or waits")
     .addHelpText("after", "\n<id> is a tree, or a run of it such as books-2026~3 (see `reeve runs --all`)")
     .action(async (id: string, flags: ListFlags) => exit(await explain(contextOf(flags), id)));
-  asking(program.command("sessions"))
+  addServerOptions(program.command("sessions"))
     .description("list sessions (conversations), newest first")
     .option("--user <user>", "only sessions of this user")
     .option("--limit <number>", "maximum number of rows", parseCount, 20)
     .action(async ({ user, limit, ...flags }: ListFlags) =>
       exit(await look.sessions(contextOf(flags), { size: String(limit), ...texts({ user }) })),
     );
-  asking(program.command("approvals"))
+  addServerOptions(program.command("approvals"))
     .description("list calls that wait for approval")
     .option("--tree <tree>", "only approvals of this tree")
     .option("--all", "also list decided approvals")

@@ -24,8 +24,8 @@ interface RunFlags extends InputFlags {
 }
 
 /** `reeve run`, `reeve chat` and `reeve watch`. */
-export function addRunCommands({ program, asking, contextOf, exit }: Commands): void {
-  asking(program.command("run <agent> <input>"))
+export function addRunCommands({ program, addServerOptions, contextOf, exit }: Commands): void {
+  addServerOptions(program.command("run <agent> <input>"))
     .description("start a tree and show it until it ends (Ctrl-C detaches)")
     .option("--file <path>", "attach an image, a PDF or another file; may be repeated", collectValues)
     .option("--data <json>", "attach data, as JSON", json)
@@ -53,7 +53,7 @@ export function addRunCommands({ program, asking, contextOf, exit }: Commands): 
       const content = await readSentInput(input, flags, context.terminal.folder);
       exit(await run(context, bodyOf(agent, content, flags), options));
     });
-  asking(program.command("chat <agent>"))
+  addServerOptions(program.command("chat <agent>"))
     .description("chat with an agent (Ctrl-C cancels an answer; at the prompt it leaves)")
     .option("--session <session>", "session to continue (default: a new one)")
     .option("--user <user>", "user of the session")
@@ -67,7 +67,7 @@ export function addRunCommands({ program, asking, contextOf, exit }: Commands): 
       const budget = maxCost === undefined ? undefined : { maxCostUsd: maxCost };
       exit(await chat(contextOf(flags), { agent, ...omitUndefined({ session, user, budget }) }));
     });
-  asking(program.command("watch <id>"))
+  addServerOptions(program.command("watch <id>"))
     .description("watch a live tree and control it: pause, resume, top up, approve, deny, cancel")
     .action(async (id: string, flags: RunFlags) => {
       const { watchTree: watch } = await import("../commands/watch.ts");

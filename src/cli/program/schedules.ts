@@ -22,19 +22,19 @@ interface SetFlags extends ScheduleFlags {
 }
 
 /** `reeve schedules`: trees that start by the clock. */
-export function addSchedules({ program, asking, contextOf, exit }: Commands): void {
+export function addSchedules({ program, addServerOptions, contextOf, exit }: Commands): void {
   const group = program.command("schedules").description("manage trees that start on a schedule");
   const whose = [
     "--user <user>",
     "schedules of this user (default: the user of the key, else no user)",
   ] as const;
-  asking(group.command("list"))
+  addServerOptions(group.command("list"))
     .description("list schedules with their next and last tick")
     .option("--user <user>", "only schedules of this user")
     .action(async ({ user, ...flags }: ScheduleFlags) =>
       exit(await schedules.listSchedules(contextOf(flags), user)),
     );
-  asking(group.command("set <id> <agent> <input>"))
+  addServerOptions(group.command("set <id> <agent> <input>"))
     .description("start an agent at each tick; the same id again replaces the schedule")
     .requiredOption("--cron <expression>", "minute hour day month weekday, with optional seconds in front")
     .option("--time-zone <zone>", "IANA time zone, such as Europe/Berlin (default: UTC)")
@@ -63,14 +63,14 @@ export function addSchedules({ program, asking, contextOf, exit }: Commands): vo
     .action(async (id: string, agent: string, input: string, flags: SetFlags) => {
       exit(await schedules.setSchedule(contextOf(flags), id, { agent, input, ...toScheduleSettings(flags) }));
     });
-  asking(group.command("remove <id>"))
+  addServerOptions(group.command("remove <id>"))
     .description("remove a schedule; live trees continue")
     .option(...whose)
     .action(async (id: string, { user, ...flags }: ScheduleFlags) =>
       exit(await schedules.removeSchedule(contextOf(flags), id, user)),
     );
   for (const verb of ["pause", "resume"] as const)
-    asking(group.command(`${verb} <id>`))
+    addServerOptions(group.command(`${verb} <id>`))
       .description(verb === "pause" ? "stop starting trees until resumed" : "start trees again from now on")
       .option(...whose)
       .action(async (id: string, { user, ...flags }: ScheduleFlags) =>

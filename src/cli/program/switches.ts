@@ -13,9 +13,9 @@ interface SwitchFlags {
 const kinds = ["agent", "tool", "tenant"] as const;
 
 /** `reeve disable`, `reeve enable` and `reeve switches`. */
-export function addSwitches({ program, asking, contextOf, exit }: Commands): void {
+export function addSwitches({ program, addServerOptions, contextOf, exit }: Commands): void {
   const withTarget = (command: Command): Command =>
-    asking(command)
+    addServerOptions(command)
       .addArgument(new Argument("<kind>", "kind to switch").choices(kinds))
       .argument("[name]", "name of the agent or tool; omit it for the tenant of the key");
   withTarget(program.command("disable"))
@@ -37,7 +37,7 @@ export function addSwitches({ program, asking, contextOf, exit }: Commands): voi
     .action(async (kind: string, name: string | undefined, flags: SwitchFlags, command: Command) =>
       exit(await switches.enable(contextOf(flags), parseSwitchTarget(command, kind, name))),
     );
-  asking(program.command("switches"))
+  addServerOptions(program.command("switches"))
     .description("list disabled agents, tools and tenants")
     .action(async (flags: SwitchFlags) => exit(await switches.listSwitches(contextOf(flags))));
 }

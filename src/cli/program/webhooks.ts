@@ -23,12 +23,12 @@ interface DeliveryFlags extends WebhookFlags {
 }
 
 /** Adds `reeve webhooks`: URLs that receive events of runs. */
-export function addWebhooks({ program, asking, contextOf, exit }: Commands): void {
+export function addWebhooks({ program, addServerOptions, contextOf, exit }: Commands): void {
   const group = program.command("webhooks").description("manage webhooks for events of runs");
-  asking(group.command("list"))
+  addServerOptions(group.command("list"))
     .description("list webhooks")
     .action(async (flags: WebhookFlags) => exit(await webhooks.listWebhooks(contextOf(flags))));
-  asking(group.command("set <id> <target>"))
+  addServerOptions(group.command("set <id> <target>"))
     .description("send events to a URL; the same id again replaces the webhook")
     .option("--events <events>", `one or more of ${webhookEvents.join(",")} (default: all)`, eventsOf)
     .option("--all-runs", "also send run.end of child runs")
@@ -44,18 +44,18 @@ export function addWebhooks({ program, asking, contextOf, exit }: Commands): voi
         }),
       ),
     );
-  asking(group.command("remove <id>"))
+  addServerOptions(group.command("remove <id>"))
     .description("remove a webhook and its pending deliveries")
     .action(async (id: string, flags: WebhookFlags) =>
       exit(await webhooks.removeWebhook(contextOf(flags), id)),
     );
-  asking(group.command("rotate-secret <id>"))
+  addServerOptions(group.command("rotate-secret <id>"))
     .description("create a new secret and print it once")
     .option("--keep-old <seconds>", "how long the old secret still signs (default: one day)", parseCount)
     .action(async (id: string, { keepOld, ...flags }: RotateFlags) =>
       exit(await webhooks.rotate(contextOf(flags), id, keepOld)),
     );
-  asking(group.command("deliveries <id>"))
+  addServerOptions(group.command("deliveries <id>"))
     .description("list pending and dead deliveries")
     .addOption(
       new Option("--status <status>", "only deliveries with this status").choices(["pending", "dead"]),
@@ -63,7 +63,7 @@ export function addWebhooks({ program, asking, contextOf, exit }: Commands): voi
     .action(async (id: string, { status, ...flags }: DeliveryFlags) =>
       exit(await webhooks.deliveries(contextOf(flags), id, status)),
     );
-  asking(group.command("redeliver <id> [delivery]"))
+  addServerOptions(group.command("redeliver <id> [delivery]"))
     .description("send dead deliveries again: one, or all")
     .action(async (id: string, delivery: string | undefined, flags: WebhookFlags) =>
       exit(await webhooks.redeliver(contextOf(flags), id, delivery)),

@@ -7,10 +7,10 @@ export function whyLines(
   { answer, details, hints }: Why,
   { width, paint }: Pick<Screen, "width" | "paint">,
 ): readonly string[] {
-  const indented = (text: string): readonly string[] => wrap(text, width - 2).map((line) => `  ${line}`);
+  const indent = (text: string): readonly string[] => wrap(text, width - 2).map((line) => `  ${line}`);
   return [
     ...wrap(answer, width).map((line) => paint("strong", line)),
-    ...details.flatMap(indented),
+    ...details.flatMap(indent),
     ...hints.flatMap((hint) => paint("faint", `  → ${hint}`)),
   ];
 }

@@ -52,7 +52,7 @@ export class Watcher {
   }
 
   /** Marks the tree as ended. It remains on the screen. */
-  over(): void {
+  markEnded(): void {
     this.#set({ ...this.#state, note: "the tree has ended · q leaves and prints the receipt" });
   }
 

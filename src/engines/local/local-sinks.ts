@@ -33,14 +33,14 @@ export class LocalSinks {
     const { type, key } = message;
     const name = `${type}/${key}`;
     const before = this.#tails.get(name) ?? Promise.resolve();
-    const tail = before.then(() => this.#untilDone(message, ask));
+    const tail = before.then(() => this.#retryUntilDone(message, ask));
     this.#tails.set(name, tail);
     void tail.then(() => {
       if (this.#tails.get(name) === tail) this.#tails.delete(name);
     });
   }
 
-  async #untilDone({ type, key, argument }: SinkMessage, ask: CallObject): Promise<void> {
+  async #retryUntilDone({ type, key, argument }: SinkMessage, ask: CallObject): Promise<void> {
     const answers: Promise<Json>[] = [];
     for (let failures = 0; !this.#closed.aborted; failures++) {
       try {

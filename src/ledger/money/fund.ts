@@ -18,7 +18,7 @@ export function topUp(
   const draft = new Draft(state);
   const owner = run ?? draft.tree.root;
   if (!draft.slots.get(owner)) return draft.toResult(false);
-  const raised = (account: Account): Pick<Account, "maxTokens" | "maxCostMicros" | "exceeded"> => {
+  const raise = (account: Account): Pick<Account, "maxTokens" | "maxCostMicros" | "exceeded"> => {
     const maxTokens = raiseLimit(account.maxTokens, tokens);
     const maxCostMicros = raiseLimit(account.maxCostMicros, cost);
     const overspent = Account.overspent({ ...account, maxTokens, maxCostMicros });
@@ -26,10 +26,10 @@ export function topUp(
     return { maxTokens, maxCostMicros, exceeded };
   };
   const account = draft.accounts.need(owner);
-  const own = run === null ? {} : raised(account);
+  const own = run === null ? {} : raise(account);
   draft.accounts.patch(owner, { ...own, maxTurns: raiseLimit(account.maxTurns, turns) });
   if (run === null) {
-    draft.tree = { ...draft.tree, account: { ...draft.tree.account, ...raised(draft.tree.account) } };
+    draft.tree = { ...draft.tree, account: { ...draft.tree.account, ...raise(draft.tree.account) } };
   }
   return draft.toResult(true);
 }

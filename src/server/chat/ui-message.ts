@@ -43,7 +43,7 @@ export class UiMessage {
   take(event: ReeveEvent): readonly UiChunk[] {
     const isRoot = event.runId === this.#root;
     if (event.type === "model.start" && isRoot) return this.#start(event);
-    if (event.type === "model.end" && event.attempt === this.#attempt && !event.error) this.#steps.answered();
+    if (event.type === "model.end" && event.attempt === this.#attempt && !event.error) this.#steps.endCall();
     if (event.type === "tool.start" && isRoot) return this.#announce(toPartId(event), event.tool, {});
     if (event.type === "tool.end") return this.#calls.delete(toPartId(event)) ? [resultOf(event)] : [];
     return event.type === "approval.decided" ? this.#decide(event) : [];

@@ -18,17 +18,17 @@ export class UiSteps {
 
   /** Begins a step for a model call. A step whose call failed is reused. */
   begin(): readonly UiChunk[] {
-    return this.#hasTools || this.#isAnswered ? this.#next() : this.#restart();
+    return this.#hasTools || this.#isAnswered ? this.#startNext() : this.#restart();
   }
 
   /** Ends a model call and keeps its text. */
-  answered(): void {
+  endCall(): void {
     this.#isAnswered = true;
   }
 
   /** Marks that the step has parts other than text. */
   tool(): readonly UiChunk[] {
-    const entered = this.#isIn ? [] : this.#next();
+    const entered = this.#isIn ? [] : this.#startNext();
     this.#hasTools = true;
     return entered;
   }
@@ -44,7 +44,7 @@ export class UiSteps {
   conclude(answer: string): readonly UiChunk[] {
     if (this.#text === answer) return this.close();
     const goesOn = this.#open?.kind === "text" && answer.startsWith(this.#text);
-    const before = goesOn ? [] : this.#hasTools ? this.#next() : this.#restart();
+    const before = goesOn ? [] : this.#hasTools ? this.#startNext() : this.#restart();
     return [...before, ...this.say("text", answer.slice(this.#text.length)), ...this.close()];
   }
 
@@ -64,7 +64,7 @@ export class UiSteps {
     return [...closed, ...left];
   }
 
-  #next(): readonly UiChunk[] {
+  #startNext(): readonly UiChunk[] {
     const left = this.leave();
     this.#isIn = true;
     this.#text = "";
@@ -74,7 +74,7 @@ export class UiSteps {
   }
 
   #restart(): readonly UiChunk[] {
-    if (!this.#isIn) return this.#next();
+    if (!this.#isIn) return this.#startNext();
     const closed = this.close();
     const isEmpty = this.#parts === 0 || this.#text === "";
     this.#text = "";
@@ -82,7 +82,7 @@ export class UiSteps {
   }
 
   #openPart(kind: Kind): readonly UiChunk[] {
-    const entered = this.#isIn ? this.close() : this.#next();
+    const entered = this.#isIn ? this.close() : this.#startNext();
     this.#parts += 1;
     this.#open = { kind, id: `${kind}-${this.#parts}` };
     return [...entered, { type: `${kind}-start`, id: this.#open.id }];

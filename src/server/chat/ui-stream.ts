@@ -9,7 +9,7 @@ export interface UiStreamOptions {
   /** Questions the reader has seen: the reader knows everything up to the last of them. Default: none. */
   readonly shown?: readonly ApprovalId[];
   /** Resolves when the chat can go on after the tree: its turn is part of the history then. */
-  readonly settled: () => Promise<void>;
+  readonly waitUntilFree: () => Promise<void>;
   readonly events: AsyncGenerator<NumberedEvent, void>;
   readonly deltas: AsyncGenerator<RunDelta, void>;
 }
@@ -20,7 +20,7 @@ export interface UiStreamOptions {
  */
 export async function* uiStream(
   run: RunHandle,
-  { shown = [], settled, events, deltas }: UiStreamOptions,
+  { shown = [], waitUntilFree, events, deltas }: UiStreamOptions,
 ): AsyncGenerator<UiChunk, void> {
   const message = new UiMessage(RunId.root(run.treeId));
   const unseen = new Set(shown);
@@ -45,6 +45,6 @@ export async function* uiStream(
     if (isStuck) return yield* message.pause();
   }
   const result = await run.result();
-  await settled();
+  await waitUntilFree();
   yield* message.end(result);
 }

@@ -34,9 +34,9 @@ const operation = shape.object({ id });
 const content = shape.object({ ...contentFields, labels: shape.optional(labels), id });
 
 const usage = shape.object({
-  input: shape.whole(),
-  output: shape.whole(),
-  cachedInput: shape.optional(shape.whole()),
+  input: shape.integer(),
+  output: shape.integer(),
+  cachedInput: shape.optional(shape.integer()),
 });
 
 export const actionRoutes: readonly Route[] = [
@@ -103,9 +103,9 @@ export const actionRoutes: readonly Route[] = [
     scope: "admin",
     summary: "Raise the limits of the run and, for a root, of the tree; the same id counts once",
     body: shape.object({
-      maxTokens: shape.optional(shape.whole()),
+      maxTokens: shape.optional(shape.integer()),
       maxCostUsd: shape.optional(shape.amount()),
-      maxTurns: shape.optional(shape.whole()),
+      maxTurns: shape.optional(shape.integer()),
       id,
     }),
     act: (run, { id: operationId, ...amounts }) => run.topUp(amounts, { id: operationId }),

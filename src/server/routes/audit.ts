@@ -3,7 +3,7 @@ import { whose } from "../auth.ts";
 import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 
-const head = shape.object({ index: shape.whole(), hash: shape.text() });
+const head = shape.object({ index: shape.integer(), hash: shape.text() });
 
 interface VerifyBody {
   readonly head?: AuditHead;
@@ -52,8 +52,8 @@ export const auditRoutes: readonly Route[] = [
       kind: shape.optional(shape.text()),
       tree: shape.optional(shape.id(TreeId.of, "a tree")),
       run: shape.optional(shape.id(RunId.parse, "a run")),
-      before: shape.optional(shape.whole()),
-      size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
+      before: shape.optional(shape.integer()),
+      size: shape.optional(shape.integer({ min: 1, max: 1_000 })),
     }),
     handle: async ({ host, principal, query }) => {
       const { size = 100, ...filter } = query;

@@ -35,7 +35,7 @@ export const budgetRoutes: readonly Route[] = [
     body: shape.object({
       user,
       maxCostUsd: shape.optional(shape.amount()),
-      maxTokens: shape.optional(shape.whole()),
+      maxTokens: shape.optional(shape.integer()),
       per: shape.oneOf(["day", "month", "ever"]),
     }),
     handle: async ({ host, principal, body }) => {

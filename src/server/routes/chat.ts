@@ -165,14 +165,14 @@ interface StreamOptions extends Pick<UiStreamOptions, "shown"> {
 }
 
 function stream(call: Call, run: RunHandle, { chat, begin, ...options }: StreamOptions): Promise<Response> {
-  const opened = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
+  const openFrames = async (signal: AbortSignal): Promise<AsyncGenerator<string, void>> => {
     const deltas = listenAtOnce(run.deltas({ signal }));
     await begin?.();
     const events = call.host.feeds.events({ run, principal: call.principal, after: 0, signal });
-    const settled = (): Promise<void> => untilFree(call, { chat, tree: run.treeId, signal });
-    return toChatFrames(run, { ...options, settled, events, deltas });
+    const waitUntilFree = (): Promise<void> => pollUntilFree(call, { chat, tree: run.treeId, signal });
+    return toChatFrames(run, { ...options, waitUntilFree, events, deltas });
   };
-  return subscribe(call, opened, { headers: { "x-vercel-ai-ui-message-stream": "v1" } });
+  return subscribe(call, openFrames, { headers: { "x-vercel-ai-ui-message-stream": "v1" } });
 }
 
 async function* toChatFrames(run: RunHandle, options: UiStreamOptions): AsyncGenerator<string, void> {
@@ -181,7 +181,7 @@ async function* toChatFrames(run: RunHandle, options: UiStreamOptions): AsyncGen
 }
 
 /** Asks again and again, ever more seldom, until a tree that has ended has given its turn back. */
-async function untilFree(
+async function pollUntilFree(
   { host, principal }: Call,
   { chat, tree, signal }: { readonly chat: SessionId; readonly tree: TreeId; readonly signal: AbortSignal },
 ): Promise<void> {

@@ -33,8 +33,8 @@ export const eventLogRoutes: readonly Route[] = [
     summary:
       "The stored events of its tree after a number, in pages: `own` leaves out other runs, `type` other types. `next` is null at the end; `seq` is the last event that was read",
     query: shape.object({
-      after: shape.optional(shape.whole()),
-      size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
+      after: shape.optional(shape.integer()),
+      size: shape.optional(shape.integer({ min: 1, max: 1_000 })),
       type: shape.optional(types),
       own: shape.optional(shape.flag()),
     }),

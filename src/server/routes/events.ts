@@ -17,7 +17,7 @@ export const eventRoutes: readonly Route[] = [
       "The events of its tree as they come; `Last-Event-ID`, else `after`, says where to resume. Pieces of answers need the scope content",
     answers: "text/event-stream",
     query: shape.object({
-      after: shape.optional(shape.whole()),
+      after: shape.optional(shape.integer()),
       deltas: shape.optional(shape.flag()),
     }),
     handle: async (call) => {

@@ -88,8 +88,8 @@ export const liveRoutes: readonly Route[] = [
         shape.list(
           shape.object({
             tree,
-            after: shape.optional(shape.whole()),
-            recent: shape.optional(shape.whole({ max: maxRecent })),
+            after: shape.optional(shape.integer()),
+            recent: shape.optional(shape.integer({ max: maxRecent })),
           }),
         ),
       ),

@@ -63,7 +63,7 @@ export const memoryRoutes: readonly Route[] = [
     body: shape.object({
       ...user,
       text: words,
-      limit: shape.optional(shape.whole({ min: 1, max: 50 })),
+      limit: shape.optional(shape.integer({ min: 1, max: 50 })),
     }),
     handle: async (call) => {
       const { user: named, text, limit = 20 } = call.body;

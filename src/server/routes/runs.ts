@@ -44,7 +44,7 @@ function cursor(after: string): string {
 
 /** Query parameters of a page of a list. */
 export const page = {
-  size: shape.optional(shape.whole({ min: 1, max: 1_000 })),
+  size: shape.optional(shape.integer({ min: 1, max: 1_000 })),
   after: shape.optional(shape.id(cursor, "a page")),
 } as const;
 
@@ -74,8 +74,8 @@ const filter = shape.object({
   ...page,
   status: shape.optional(statuses),
   stop: shape.optional(stops),
-  since: shape.optional(shape.whole()),
-  until: shape.optional(shape.whole()),
+  since: shape.optional(shape.integer()),
+  until: shape.optional(shape.integer()),
   agent: shape.optional(shape.text()),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
@@ -83,7 +83,7 @@ const filter = shape.object({
   asks: shape.optional(shape.flag()),
   id: shape.optional(shape.text()),
   name: shape.optional(shape.text()),
-  minSpend: shape.optional(shape.whole()),
+  minSpend: shape.optional(shape.integer()),
 });
 
 export const runRoutes: readonly Route[] = [

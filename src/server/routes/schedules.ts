@@ -87,7 +87,7 @@ export const scheduleRoutes: readonly Route[] = [
     forUsers: true,
     pool: "calls",
     summary: "Schedules, by user and id, without their inputs",
-    query: shape.object({ ...page, ...user, size: shape.optional(shape.whole({ min: 1, max: 200 })) }),
+    query: shape.object({ ...page, ...user, size: shape.optional(shape.integer({ min: 1, max: 200 })) }),
     handle: async ({ host, principal, query }) => {
       const { user: named, ...request } = query;
       const listed = listedUser(principal, named);

@@ -54,14 +54,14 @@ export const spendRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Money, calls and runs by day, hour, agent, model, user or tree; as CSV with Accept: text/csv",
     query: shape.object({
-      from: shape.optional(shape.whole()),
-      to: shape.optional(shape.whole()),
+      from: shape.optional(shape.integer()),
+      to: shape.optional(shape.integer()),
       by: shape.optional(dimensions),
       agent: shape.optional(shape.text()),
       model: shape.optional(shape.text()),
       user: shape.optional(shape.id(UserId.of, "a user")),
-      topUsers: shape.optional(shape.whole({ min: 1, max: maxGroups })),
-      size: shape.optional(shape.whole({ min: 1, max: maxGroups })),
+      topUsers: shape.optional(shape.integer({ min: 1, max: maxGroups })),
+      size: shape.optional(shape.integer({ min: 1, max: maxGroups })),
     }),
     handle: async ({ host, principal, query, header }) => {
       const { by = ["day"], agent, model, topUsers, size = 1_000 } = query;
@@ -132,7 +132,7 @@ export const spendRoutes: readonly Route[] = [
       const partition = partitionOf(principal);
       const hour = Spend.hourOf(clock.now());
       const { spend, runs } = runtime.store;
-      const since = async (from: number): Promise<object> => {
+      const sumSince = async (from: number): Promise<object> => {
         const [sum = Spend.none] = await spend.sum(partition, {
           ...ofUser,
           from,
@@ -147,8 +147,8 @@ export const spendRoutes: readonly Route[] = [
       const [budget, live, today, thisHour] = await Promise.all([
         owner && runtime.tenants.budget(owner),
         runs.live(partition, ofUser),
-        since(Spend.dayStart(hour)),
-        since(hour),
+        sumSince(Spend.dayStart(hour)),
+        sumSince(hour),
       ]);
       return toJsonResponse({ budget, live, today, thisHour });
     },

@@ -26,18 +26,18 @@ export const turnFields = {
   deadlineS: shape.optional(shape.amount()),
   budget: shape.optional(
     shape.object({
-      maxTokens: shape.optional(shape.whole()),
+      maxTokens: shape.optional(shape.integer()),
       maxCostUsd: shape.optional(shape.amount()),
-      maxTurns: shape.optional(shape.whole()),
+      maxTurns: shape.optional(shape.integer()),
       deadlineS: shape.optional(shape.amount()),
       onLimit: shape.optional(shape.oneOf(["land", "wait"])),
     }),
   ),
   spawn: shape.optional(
     shape.object({
-      maxAgents: shape.optional(shape.whole({ min: 1 })),
+      maxAgents: shape.optional(shape.integer({ min: 1 })),
       allowPreempt: shape.optional(shape.flag()),
-      maxTotal: shape.optional(shape.whole()),
+      maxTotal: shape.optional(shape.integer()),
     }),
   ),
 } as const;

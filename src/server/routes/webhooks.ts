@@ -78,7 +78,7 @@ export const webhookRoutes: readonly Route[] = [
     scope: "admin",
     summary: "Rotate the secret of a webhook; the new one is shown once, the old one still signs for a while",
     body: shape.object({
-      keepOldS: shape.optional(shape.whole({ max: 31_536_000 })),
+      keepOldS: shape.optional(shape.integer({ max: 31_536_000 })),
       secret: shape.optional(shape.text()),
     }),
     handle: async (call) => {

@@ -9,7 +9,11 @@ const tries = 5;
  * rows, whatever its queries say.
  */
 export function tenantAccess(db: Kysely<Tables>): Access {
-  const within = <T>(mode: "read only" | "read write", partition: Partition, work: Work<T>): Promise<T> => {
+  const runInTransaction = <T>(
+    mode: "read only" | "read write",
+    partition: Partition,
+    work: Work<T>,
+  ): Promise<T> => {
     const tenant = Partition.key(partition);
     const body = async (transaction: Transaction<Tables>): Promise<T> => {
       await sql`select set_config('reeve.tenant', ${tenant}, true)`.execute(transaction);
@@ -18,8 +22,8 @@ export function tenantAccess(db: Kysely<Tables>): Access {
     return again(() => db.transaction().setAccessMode(mode).execute(body));
   };
   return {
-    read: (partition, work) => within("read only", partition, work),
-    write: (partition, work) => within("read write", partition, work),
+    read: (partition, work) => runInTransaction("read only", partition, work),
+    write: (partition, work) => runInTransaction("read write", partition, work),
   };
 }
 

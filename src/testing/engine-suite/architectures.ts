@@ -21,7 +21,7 @@ async function runOf(
   strategy: StrategyCase,
   { failing = null, poor = null, maxCostUsd }: Trouble = {},
 ): Promise<{ readonly result: RunResult; readonly calls: readonly string[] }> {
-  const workshop: Workshop = { calls: [], failing, poor, before: () => undefined };
+  const workshop: Workshop = { calls: [], failing, poor, beforeCall: () => undefined };
   const lead = strategy.make(workshop);
   return onRuntime(harness, { agents: [lead], store: memoryStore(), ...quiet }, async (runtime) => {
     const options = maxCostUsd === undefined ? {} : { budget: { maxCostUsd } };
@@ -119,7 +119,7 @@ async function actDuringLastCall(
     calls: [],
     failing: null,
     poor: null,
-    before: async (_, signal) => {
+    beforeCall: async (_, signal) => {
       begun += 1;
       if (begun < strategy.calls) return;
       const aborted = Promise.withResolvers<never>();

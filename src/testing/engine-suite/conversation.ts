@@ -93,7 +93,7 @@ class Talk {
   }
 
   /** Returns all stored entries of every branch. */
-  async stored(): Promise<readonly string[]> {
+  async listStored(): Promise<readonly string[]> {
     const lines: string[] = [];
     for await (const entry of this.session.entries())
       lines.push(
@@ -107,7 +107,7 @@ class Talk {
   }
 
   /** Waits until no tree has the turn: until a turn that was not saved is settled. */
-  async idle(): Promise<void> {
+  async waitForIdle(): Promise<void> {
     const { id, key } = this.session;
     const owner = key.userId === null ? {} : { user: key.userId };
     await eventually("the conversation is free", async () => (await this.runtime.turn(id, owner)) === null);
@@ -131,7 +131,7 @@ export const conversationCases: readonly EngineCase[] = [
       const before = await talk.window();
       assert.equal(await talk.ask("go on"), `system: Be brief. | ${before} | user: go on`);
       assert.deepEqual(
-        (await talk.stored()).map((line) => line.slice(0, 8)),
+        (await talk.listStored()).map((line) => line.slice(0, 8)),
         ["- user: ", "- assist", "- tool: ", "- assist", "- user: ", "- assist"],
       );
     }),
@@ -140,11 +140,11 @@ export const conversationCases: readonly EngineCase[] = [
     name: "8.1 a turn that fails leaves no trace",
     run: conversationCase(async (talk) => {
       await talk.ask("hello");
-      const before = [await talk.stored(), await talk.window()];
+      const before = [await talk.listStored(), await talk.window()];
       const failed = await (await talk.start("look and fail")).result();
       assert.equal(failed.status, "failed");
-      await talk.idle();
-      assert.deepEqual([await talk.stored(), await talk.window()], before);
+      await talk.waitForIdle();
+      assert.deepEqual([await talk.listStored(), await talk.window()], before);
       assert.ok(!(await talk.ask("again")).includes("look and fail"));
     }),
   },
@@ -153,8 +153,8 @@ export const conversationCases: readonly EngineCase[] = [
     run: conversationCase(async (talk) => {
       const failed = await (await talk.start("mail and fail")).result();
       assert.equal(failed.status, "failed");
-      await talk.idle();
-      const stored = await talk.stored();
+      await talk.waitForIdle();
+      const stored = await talk.listStored();
       assert.equal(stored.length, 4);
       assert.ok(stored[3]?.startsWith("- custom"), "closed by how it ended");
       const next = await talk.ask("what happened?");
@@ -171,7 +171,7 @@ export const conversationCases: readonly EngineCase[] = [
       await waitForEvent(run, "model.start", ({ step }) => !step.endsWith(":1"));
       await run.cancel();
       assert.equal((await run.result()).status, "cancelled");
-      await talk.idle();
+      await talk.waitForIdle();
       const next = await talk.ask("and now?");
       assert.match(next, /user: look and hang \| assistant:  \| tool: {2}\| user: .* \| user: and now\?/);
     }),
@@ -184,7 +184,7 @@ export const conversationCases: readonly EngineCase[] = [
       await talk.ask("two");
       const answer = await talk.ask("three", { after });
       assert.ok(!answer.includes("two"));
-      assert.equal((await talk.stored()).length, 6);
+      assert.equal((await talk.listStored()).length, 6);
       assert.ok(!(await talk.window()).includes("two"));
       const first: EntryId | null = null;
       assert.equal(await talk.ask("four", { after: first }), "system: Be brief. | user: four");
@@ -207,11 +207,11 @@ export const conversationCases: readonly EngineCase[] = [
     name: "8.1 a run with non-permanent content sees the conversation and writes nothing to it",
     run: conversationCase(async (talk) => {
       await talk.ask("hello");
-      const before = await talk.stored();
+      const before = await talk.listStored();
       for (const retention of ["none", "run"] satisfies HistoryRetention[])
         assert.ok((await talk.ask("and?", { retention })).includes("user: hello"));
-      await talk.idle();
-      assert.deepEqual(await talk.stored(), before);
+      await talk.waitForIdle();
+      assert.deepEqual(await talk.listStored(), before);
     }),
   },
   {
@@ -223,7 +223,7 @@ export const conversationCases: readonly EngineCase[] = [
       const [listed] = (await talk.runtime.runs.tree(run.treeId)).slice(0, 1);
       assert.ok(listed);
       const own = new Talk(talk.runtime, { id: listed.sessionId });
-      assert.equal((await own.stored()).length, 4);
+      assert.equal((await own.listStored()).length, 4);
       assert.equal(await own.session.leaf(), saved.leaf);
     }),
   },
@@ -266,8 +266,8 @@ export const conversationCases: readonly EngineCase[] = [
         const run = await runtime.start(restless, "look at one", owner);
         await run.followUp("look at two");
         assert.equal((await run.result()).status, "completed");
-        await talk.idle();
-        const stored = await talk.stored();
+        await talk.waitForIdle();
+        const stored = await talk.listStored();
         assert.ok(stored.every((line) => line.startsWith("- ")));
         const users = stored.filter((line) => line.startsWith("- user"));
         assert.deepEqual(users, ["- user: look at one", "- user: look at two"]);
@@ -286,7 +286,7 @@ export const conversationCases: readonly EngineCase[] = [
       const owner = { session: "talk", user: "ada" };
       const first = await (await talk.runtime.start(writer, input, owner)).result();
       assert.equal(first.status, "completed");
-      await talk.idle();
+      await talk.waitForIdle();
       const next = await talk.ask("and now?");
       assert.match(next, /not shown again: map.png, image\/png, 20000 bytes\]/);
     }),
@@ -303,7 +303,7 @@ export const conversationCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [writer, child, lead], store: memoryStore() }, async (runtime) => {
         const talk = new Talk(runtime);
         await talk.ask("a secret");
-        await talk.idle();
+        await talk.waitForIdle();
         const run = await runtime.start(lead, "go", { session: "talk", user: "ada" });
         assert.equal((await run.result()).output, "user: hello");
       });

@@ -13,7 +13,7 @@ export const deadlockCases: readonly EngineCase[] = [
     name: "2.12 waiting for a slot with maxAgents 1 is denied at once, with reason would-deadlock",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
-        const error = await spawner.denied("a", { onFull: "wait" });
+        const error = await spawner.expectDenied("a", { onFull: "wait" });
         assert.deepEqual([error["dimension"], error["reason"]], ["agents", "would-deadlock"]);
       });
     },

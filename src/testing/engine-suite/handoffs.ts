@@ -17,9 +17,9 @@ interface Desk {
 interface Difference {
   readonly terms?: HandoffOptions;
   /** Called before each call of the model of `billing`. */
-  readonly before?: (signal: AbortSignal) => Promise<void>;
+  readonly beforeBilling?: (signal: AbortSignal) => Promise<void>;
   /** The answers of `billing`, by the number of its call. */
-  readonly billing?: (number: number) => ScriptedAnswer;
+  readonly answerAsBilling?: (number: number) => ScriptedAnswer;
   readonly maxHandoffs?: number;
   /** Output tokens of the first call of `desk`. */
   readonly firstOutput?: number;
@@ -30,8 +30,8 @@ const price = { input: 1_000_000, output: 1_000_000 };
 /** A desk that hands everything over to `billing`, unless it is given the conversation back. */
 function createDesk({
   terms = {},
-  before,
-  billing: answer = () => say("Paid."),
+  beforeBilling,
+  answerAsBilling = () => say("Paid."),
   maxHandoffs,
   firstOutput = 5,
 }: Difference = {}): Desk {
@@ -42,7 +42,7 @@ function createDesk({
       id: name,
       price,
       generate: async ({ messages }, { signal }) => {
-        if (name === "billing") await before?.(signal);
+        if (name === "billing") await beforeBilling?.(signal);
         number += 1;
         const texts = messages.map((message) => `${message.role}: ${ChatMessage.text(message)}`);
         const made = reply(texts.at(-1) ?? "", number);
@@ -55,7 +55,7 @@ function createDesk({
   };
   const billing = agent({
     name: "billing",
-    model: modelOf("billing", (_, number) => answer(number)),
+    model: modelOf("billing", (_, number) => answerAsBilling(number)),
     handoffs: [handoff("desk")],
   });
   const desk = agent({
@@ -143,7 +143,7 @@ export const handoffCases: readonly EngineCase[] = [
     async run(harness) {
       const broken = new ModelError({ kind: "format", message: "broken" });
       const made = createDesk({
-        billing: (number) => (number === 1 ? { ...say(""), error: broken } : say("Paid.")),
+        answerAsBilling: (number) => (number === 1 ? { ...say(""), error: broken } : say("Paid.")),
       });
       await runOnDesk(harness, made, async (runtime) => {
         const talk = await runtime.sessions.create(made.desk);
@@ -189,7 +189,7 @@ export const handoffCases: readonly EngineCase[] = [
       const held = Promise.withResolvers<void>();
       let begun = 0;
       const made = createDesk({
-        before: (signal) => {
+        beforeBilling: (signal) => {
           begun += 1;
           return waitForRelease(held.promise, signal);
         },
@@ -207,7 +207,7 @@ export const handoffCases: readonly EngineCase[] = [
     name: "10.12 the next turn begins with the agent that has the conversation, which may give it back",
     async run(harness) {
       const made = createDesk({
-        billing: (number) =>
+        answerAsBilling: (number) =>
           number < 3 ? say(`Paid ${number}.`) : call("handoff_to_desk", { message: "done" }),
       });
       await runOnDesk(harness, made, async (runtime) => {
@@ -228,7 +228,7 @@ export const handoffCases: readonly EngineCase[] = [
     name: "10.13 a turn with too many handoffs lands with its best answer",
     async run(harness) {
       const made = createDesk({
-        billing: () => call("handoff_to_desk", { message: "a debt" }),
+        answerAsBilling: () => call("handoff_to_desk", { message: "a debt" }),
         maxHandoffs: 1,
       });
       await runOnDesk(harness, made, async (runtime) => {

@@ -24,8 +24,8 @@ export const headcountCases: readonly EngineCase[] = [
     name: "2.1 the root counts 1: maxAgents 1 allows no child of any priority",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
-        assertDenied(await spawner.denied("a"), 1, "full");
-        assertDenied(await spawner.denied("a", { priority: "critical" }), 1, "no-lower-priority");
+        assertDenied(await spawner.expectDenied("a"), 1, "full");
+        assertDenied(await spawner.expectDenied("a", { priority: "critical" }), 1, "no-lower-priority");
       });
     },
   },
@@ -59,7 +59,7 @@ export const headcountCases: readonly EngineCase[] = [
         await spawner.spawn("a");
         const waiting = await spawner.spawn("?go");
         await reaches(waiting, "waiting");
-        assertDenied(await spawner.denied("b"), 3, "full");
+        assertDenied(await spawner.expectDenied("b"), 3, "full");
       });
     },
   },
@@ -70,11 +70,11 @@ export const headcountCases: readonly EngineCase[] = [
         const first = await spawner.spawn("?go");
         const second = await spawner.spawn("b", { onFull: "wait" });
         assert.equal(await second.status(), "pending");
-        assertDenied(await spawner.denied("c"), 2, "full");
+        assertDenied(await spawner.expectDenied("c"), 2, "full");
         await first.pause();
         await spawner.call("b");
         assert.deepEqual([await first.status(), await second.status()], ["paused", "running"]);
-        assertDenied(await spawner.denied("c"), 2, "full");
+        assertDenied(await spawner.expectDenied("c"), 2, "full");
       });
     },
   },
@@ -94,7 +94,7 @@ export const headcountCases: readonly EngineCase[] = [
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         await spawner.spawn("a", { priority: "background" });
         for (const priority of ["background", "low", "normal"] as const) {
-          assertDenied(await spawner.denied("b", { priority }), 2, "full");
+          assertDenied(await spawner.expectDenied("b", { priority }), 2, "full");
         }
         const denials = only(await spawner.close(), "spawn.denied");
         assert.deepEqual(

@@ -169,7 +169,7 @@ export const holdCases: readonly EngineCase[] = [
           [held.runId],
         );
         assert.deepEqual([await held.status(), (await held.result()).stopReason], ["cancelled", "cancelled"]);
-        assert.equal((await spawner.denied("c"))["reason"], "full");
+        assert.equal((await spawner.expectDenied("c"))["reason"], "full");
       });
     },
   },

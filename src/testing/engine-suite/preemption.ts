@@ -42,7 +42,7 @@ export const preemptionCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {
         const first = await spawner.spawn("a", { priority: "high" });
-        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "no-lower-priority");
+        assert.equal((await spawner.expectDenied("b", { priority: "high" }))["reason"], "no-lower-priority");
         const queued = await spawner.spawn("c", { priority: "high", onFull: "wait" });
         assert.equal(await queued.status(), "pending");
         (await spawner.call("a")).answer("A");
@@ -56,7 +56,7 @@ export const preemptionCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2, allowPreempt: false } }, async (spawner) => {
         const low = await spawner.spawn("?low", { priority: "background" });
-        assert.equal((await spawner.denied("b", { priority: "critical" }))["reason"], "preemption-off");
+        assert.equal((await spawner.expectDenied("b", { priority: "critical" }))["reason"], "preemption-off");
         const queued = await spawner.spawn("c", { priority: "critical", onFull: "wait" });
         assert.equal(await queued.status(), "pending");
         await reaches(low, "waiting");
@@ -108,7 +108,7 @@ export const preemptionCases: readonly EngineCase[] = [
         const taken = await spawner.call("t");
         await victim.signal("go", "gone");
         assert.equal(await victim.status(), "paused");
-        const another = await spawner.denied("x");
+        const another = await spawner.expectDenied("x");
         assert.deepEqual([another["reason"], spawner.wasAsked("v")], ["full", false]);
         taken.answer("T");
         (await spawner.call("v")).answer("V");
@@ -152,10 +152,10 @@ export const preemptionCases: readonly EngineCase[] = [
         await reaches(victim, "waiting");
         const taker = await spawner.spawn("t", { priority: "high" });
         await spawner.call("t");
-        assert.equal((await spawner.denied("x", { priority: "high" }))["reason"], "no-lower-priority");
+        assert.equal((await spawner.expectDenied("x", { priority: "high" }))["reason"], "no-lower-priority");
         await victim.cancel();
         assert.equal(await victim.status(), "cancelled");
-        assert.equal((await spawner.denied("x"))["reason"], "full");
+        assert.equal((await spawner.expectDenied("x"))["reason"], "full");
         assert.equal(await taker.status(), "running");
       });
     },
@@ -165,7 +165,7 @@ export const preemptionCases: readonly EngineCase[] = [
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 }, priority: "background" }, async (spawner) => {
         await spawner.spawn("a", { priority: "high" });
-        assert.equal((await spawner.denied("b", { priority: "high" }))["reason"], "no-lower-priority");
+        assert.equal((await spawner.expectDenied("b", { priority: "high" }))["reason"], "no-lower-priority");
         await spawner.spawn("c", { priority: "critical" });
         assert.notEqual(await spawner.root.status(), "paused");
       });

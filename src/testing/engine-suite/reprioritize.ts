@@ -111,7 +111,7 @@ export const reprioritizeCases: readonly EngineCase[] = [
       await inSpawnHarness(harness, { spawn: { maxAgents: 1 } }, async (spawner) => {
         await spawner.root.reprioritize("background");
         assert.notEqual(await spawner.root.status(), "paused");
-        assert.equal((await spawner.denied("a"))["reason"], "full");
+        assert.equal((await spawner.expectDenied("a"))["reason"], "full");
       });
     },
   },

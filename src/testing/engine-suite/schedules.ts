@@ -43,7 +43,7 @@ class Started {
       .toSorted((a, b) => a - b);
   }
 
-  async atLeast(id: string, count: number): Promise<void> {
+  async waitForTicks(id: string, count: number): Promise<void> {
     await eventually(`${id} has started ${count} trees`, () => this.moments(id).length >= count, 20_000);
   }
 }
@@ -52,7 +52,7 @@ class Started {
 async function passTicks(runtime: Runtime, started: Started, count: number): Promise<void> {
   const id = freshId("clock");
   await runtime.schedules.set({ id, cron: everySecond, agent: started.agent, input: "tick" });
-  await started.atLeast(id, count);
+  await started.waitForTicks(id, count);
   await runtime.schedules.remove(id);
 }
 
@@ -72,7 +72,7 @@ export const scheduleCases: readonly EngineCase[] = [
           catchUp: "all" as const,
         };
         const { setAt } = await runtime.schedules.set(schedule);
-        await started.atLeast(id, 3);
+        await started.waitForTicks(id, 3);
         assert.equal(await runtime.schedules.remove(id), true);
         const removedAt = Date.now();
         await passTicks(runtime, started, 2);
@@ -95,7 +95,7 @@ export const scheduleCases: readonly EngineCase[] = [
         const id = freshId("again");
         const schedule = { id, cron: everySecond, agent: started.agent, input: "first" };
         const { setAt } = await runtime.schedules.set(schedule);
-        await started.atLeast(id, 1);
+        await started.waitForTicks(id, 1);
         assert.equal((await runtime.schedules.set(schedule)).setAt, setAt);
         await runtime.schedules.set({ ...schedule, input: "second" });
         await eventually("a tree has the new input", () =>
@@ -129,7 +129,7 @@ export const scheduleCases: readonly EngineCase[] = [
         const { treeId } = await last();
         assert.equal(started.moments(id).length, 1);
         await runtime.run(treeId ?? "").cancel();
-        await started.atLeast(id, 2);
+        await started.waitForTicks(id, 2);
         await runtime.schedules.remove(id);
         assert.equal(started.moments(id).length, 2);
       });

@@ -24,7 +24,7 @@ export interface SpawnHarness {
   /** Spawns a worker. @throws if it is denied. */
   spawn(task: string, options?: SpawnOptions): Promise<RunHandle>;
   /** Returns the error of a denied spawn. */
-  denied(task: string, options?: SpawnOptions): Promise<ErrorData>;
+  expectDenied(task: string, options?: SpawnOptions): Promise<ErrorData>;
   /** Returns the call for this word, once it was made: the first one, or the `nth`. */
   call(word: string, nth?: number): Promise<ManualCall>;
   /** Whether the model ever received this word. */
@@ -112,7 +112,7 @@ function spawner({
       if (runId === undefined) throw new Error(`not spawned: ${JSON.stringify(error)}`);
       return runtime.run(runId);
     },
-    async denied(task, options) {
+    async expectDenied(task, options) {
       const { runId, error } = await order(task, options);
       if (error === undefined) throw new Error(`spawned although it must not be: ${runId}`);
       return error;

@@ -36,7 +36,7 @@ export interface Workshop {
   /** The worker whose own budget is too small for a call. Null: none. */
   readonly poor: string | null;
   /** Called before each model call: a case may wait here. */
-  readonly before: (name: string, signal: AbortSignal) => Promise<void> | void;
+  readonly beforeCall: (name: string, signal: AbortSignal) => Promise<void> | void;
   /** Makes the model with this name. Default: it answers in this process. */
   readonly model?: (name: string, reply: Reply) => Model;
 }
@@ -61,7 +61,7 @@ function modelOf(workshop: Workshop, name: string, reply: Reply): Model {
     id: name,
     price,
     generate: async ({ messages }, { signal }) => {
-      await workshop.before(name, signal);
+      await workshop.beforeCall(name, signal);
       if (workshop.failing === name) throw new ModelError({ kind: "format", message: `${name} is broken` });
       workshop.calls.push(name);
       const asked = messages.findLastIndex(({ role }) => role === "user");

@@ -11,7 +11,7 @@ export async function deliver(response: ServerResponse, reply: Reply, signal: Ab
     response.writeHead(reply.head.status, reply.head.headers);
     await sendBody(response, reply, signal);
   }
-  if (reply.ending === "hang") return aborted(signal);
+  if (reply.ending === "hang") return waitForAbort(signal);
   if (signal.aborted) return;
   switch (reply.ending) {
     case "finish":
@@ -30,13 +30,13 @@ export async function deliver(response: ServerResponse, reply: Reply, signal: Ab
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const done = (): void => {
+    const finish = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", done);
+      signal.removeEventListener("abort", finish);
       resolve();
     };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
+    const timer = setTimeout(finish, ms);
+    signal.addEventListener("abort", finish);
   });
 }
 
@@ -54,7 +54,7 @@ async function sendBody(response: ServerResponse, reply: Reply, signal: AbortSig
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });

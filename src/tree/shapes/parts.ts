@@ -36,7 +36,8 @@ import { Shape } from "#base";
  * its own models) may have further fields, which are never read.
  */
 
-const { any, anyObject, count, list, number, object, oneOf, open, optional, orNull, tagged, text } = Shape;
+const { any, anyObject, count, list, number, object, oneOf, open, optional, orNull, taggedUnion, text } =
+  Shape;
 
 export const json = any<Json>();
 export const agentId = text<AgentId>();
@@ -138,7 +139,7 @@ export const spoken = {
   labels: optional(labels),
 };
 
-const sender = tagged<Sender, "kind">("kind", {
+const sender = taggedUnion<Sender, "kind">("kind", {
   run: object<Extract<Sender, { kind: "run" }>>({ kind: oneOf("run"), runId, agentId }),
   outside: object<Extract<Sender, { kind: "outside" }>>({ kind: oneOf("outside"), name: text() }),
 });

@@ -37,7 +37,7 @@ import {
   treeId,
 } from "./parts.ts";
 
-const { boolean, count, list, number, object, oneOf, optional, orNull, tagged, text } = Shape;
+const { boolean, count, list, number, object, oneOf, optional, orNull, taggedUnion, text } = Shape;
 
 const words = object<SentContent>({ text: text(), ...spoken });
 
@@ -48,7 +48,7 @@ type Bare = Extract<InboxItem, { readonly kind: "pause" | "resume" | "abortCall"
 const said = object<Said>({ kind: oneOf("message", "steer", "followUp"), envelope });
 const bare = object<Bare>({ kind: oneOf("pause", "resume", "abortCall") });
 
-export const item = tagged<StoredItem, "kind">("kind", {
+export const item = taggedUnion<StoredItem, "kind">("kind", {
   message: said,
   steer: said,
   followUp: said,

@@ -121,7 +121,7 @@ export class LiveRuns {
   }
 
   #toRun([number, parent, agentId, priority]: Entry): LiveRun {
-    const of = (id: number): RunId => RunId.of(this.#tree, id);
-    return { run: of(number), parent: parent === null ? null : of(parent), agentId, priority };
+    const toRunId = (id: number): RunId => RunId.of(this.#tree, id);
+    return { run: toRunId(number), parent: parent === null ? null : toRunId(parent), agentId, priority };
   }
 }

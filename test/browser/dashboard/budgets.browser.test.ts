@@ -126,7 +126,7 @@ test("a tree of 200 agents opens with one request of at most 20 kB, and one for 
   expect(steps ?? "GET /runs/team/log?").toMatch(/^GET \/runs\/[^/]+\/log\?/);
   expect(others).toEqual([]);
   const stream = await Subscription.to(`${site.origin}/live`, {});
-  const [opened] = await stream.until((messages) => messages.length > 0);
+  const [opened] = await stream.readUntil((messages) => messages.length > 0);
   const { id } = Json.as<{ id: string }>(JSON.parse(opened?.data ?? "{}"));
   const bytes = await bytesOf(`${site.origin}/live/${id}`, { trees: [{ tree, recent: 40 }], deltas: [] });
   await stream.drop();

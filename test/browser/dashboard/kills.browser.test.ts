@@ -3,7 +3,7 @@ import { Json, type NumberedEvent, TreeId } from "reeve";
 import type { Store } from "reeve/store";
 import { afterEach, expect, test } from "vitest";
 import { TreeModel } from "../../../src/view/index.ts";
-import { counted, dollars } from "../../../ui/parts/amounts.ts";
+import { countText, dollars } from "../../../ui/parts/amounts.ts";
 import { Subscription } from "../../server/sse.ts";
 import { openStore } from "./fixtures/open-store.ts";
 import { children } from "./fixtures/steady-team.ts";
@@ -29,7 +29,7 @@ async function countEvents(store: Store, tree: string): Promise<number> {
 /** Returns all events of an ended tree, as served. */
 async function eventsOf(origin: string, tree: string): Promise<readonly NumberedEvent[]> {
   const stream = await Subscription.to(`${origin}/runs/${tree}/events?deltas=false`, {});
-  const messages = await stream.over();
+  const messages = await stream.readToEnd();
   return messages.filter(({ id }) => id !== null).map(({ data }) => Json.as(JSON.parse(data)));
 }
 
@@ -50,7 +50,7 @@ async function expectWhole(page: Page, origin: string, tree: string): Promise<vo
   const { costMicros, inDoubtMicros } = view.root;
   expect(head).toContain(`${dollars(costMicros - inDoubtMicros)} spent`);
   expect(head).toContain(dollars(inDoubtMicros));
-  expect(head).toContain(counted(view.counts.calls, "call"));
+  expect(head).toContain(countText(view.counts.calls, "call"));
   expect(head).toContain(`${children + 1} in all`);
   const numbers = (await takeTap(page)).messages.map(({ seq }) => seq);
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));

@@ -24,8 +24,8 @@ const tell = (site: DashboardSite, name: "lagMs" | "hasWorkers", value: unknown)
 interface State {
   readonly options?: () => SiteOptions;
   /** Brings the site into the state, before or after the page is opened. */
-  readonly before?: (site: DashboardSite) => void;
-  readonly after?: (site: DashboardSite, page: Page) => Promise<void>;
+  readonly prepare?: (site: DashboardSite) => void;
+  readonly act?: (site: DashboardSite, page: Page) => Promise<void>;
   readonly path?: string;
   /** The sentences: the state, and what to do. */
   readonly says: readonly (string | RegExp)[];
@@ -71,16 +71,16 @@ function unreachableStore(): SiteOptions["store"] & object {
 
 const states: Readonly<Record<string, State>> = {
   behind: {
-    before: (site) => tell(site, "lagMs", 12_000),
+    prepare: (site) => tell(site, "lagMs", 12_000),
     says: [/^The store is 12\s?s behind\.$/, /check the database's load/],
   },
   "no-worker": {
-    before: (site) => tell(site, "hasWorkers", true),
+    prepare: (site) => tell(site, "hasWorkers", true),
     says: ["No worker is connected: runs wait until one starts.", /npx reeve dev/],
   },
   "too-many": {
     options: () => ({ limits: { requestsPerMinute: 60 } }),
-    after: async ({ origin }, page) => {
+    act: async ({ origin }, page) => {
       await page.getByRole("treegrid").waitFor();
       const ask = async (): Promise<number> => (await fetch(`${origin}/me`)).status;
       while ((await ask()) !== 429);
@@ -96,7 +96,7 @@ const states: Readonly<Record<string, State>> = {
       deaf = new DeafEngine();
       return { limits: { requestTimeoutMs: 1 }, engine: deaf.engine };
     },
-    after: async (_, page) => {
+    act: async (_, page) => {
       await page.getByRole("treegrid").waitFor();
       deaf.deafen();
       await steer(page);
@@ -109,7 +109,7 @@ const states: Readonly<Record<string, State>> = {
     says: ["The store does not answer: nothing new can be read.", /Check the server's database/],
   },
   failed: {
-    before: (site) =>
+    prepare: (site) =>
       void vi.spyOn(site.runtime.store.runs, "list").mockRejectedValue(new Error("relation is missing")),
     says: [/^The server failed\. Its log has the reason under [0-9a-f-]{36}\./],
   },
@@ -118,12 +118,12 @@ const states: Readonly<Record<string, State>> = {
 const cases = Object.keys(states).flatMap((name) => themes.map((theme) => [name, theme] as const));
 
 test.each(cases)("the state %s is shown as text, with the next step, in %s", async (name, theme) => {
-  const { options, before, after, path = "/runs", says } = states[name] ?? { says: [] };
+  const { options, prepare, act, path = "/runs", says } = states[name] ?? { says: [] };
   const site = await liveSite(options?.());
-  before?.(site);
+  prepare?.(site);
   const { page, faults } = await visit(site, path, { theme });
   page.setDefaultTimeout(30_000);
-  await after?.(site, page);
+  await act?.(site, page);
   for (const text of says) await page.getByText(text).first().waitFor();
   await expectAccessible(page);
   await keepPicture(page, `state-${name}-${theme}`);

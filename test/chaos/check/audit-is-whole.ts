@@ -6,9 +6,9 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const auditIsWhole: Predicate = {
   id: "I12",
   claim: "the audit is one whole chain, with every decision once",
-  looked: ({ audits }) =>
+  describeChecked: ({ audits }) =>
     `${audits.flatMap(({ sources }) => sources).length} links of ${audits.length} tenants`,
-  findings: ({ audits, trees }) => [
+  findFaults: ({ audits, trees }) => [
     ...audits.flatMap(({ tenant, fault }) => (fault === null ? [] : [{ where: tenant, what: fault }])),
     ...audits.flatMap(({ tenant, sources }) => {
       const theirs = trees.filter(({ plan, end }) => plan.tenant === tenant && end !== null);

@@ -7,9 +7,9 @@ import { amountsOf, billOf } from "./reading.ts";
 export const billWithinTheCap: Predicate = {
   id: "I7",
   claim: "the bill is within the cap at every moment",
-  looked: ({ trees }) =>
+  describeChecked: ({ trees }) =>
     `${trees.filter(({ plan }) => Object.keys(plan.budget).length > 0).length} trees with a cap`,
-  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
 function findings(history: History, { plan }: TreeHistory): readonly Finding[] {

@@ -10,8 +10,8 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const eachStepJournaledOnce: Predicate = {
   id: "I2",
   claim: "each step is journaled at most once, without holes",
-  looked: ({ journal }) => `${journal.length} journaled steps`,
-  findings: (history) => [...findInJournals(history), ...findInTraces(history)],
+  describeChecked: ({ journal }) => `${journal.length} journaled steps`,
+  findFaults: (history) => [...findInJournals(history), ...findInTraces(history)],
 };
 
 const again: ReadonlySet<string> = new Set([

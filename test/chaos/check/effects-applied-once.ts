@@ -10,9 +10,9 @@ import { only, treeOf } from "./reading.ts";
 export const effectsAppliedOnce: Predicate = {
   id: "I8",
   claim: "each effect is applied once, and brought again only around a crash",
-  looked: ({ effects }) =>
+  describeChecked: ({ effects }) =>
     `${effects.length} deliveries of ${effects.filter(({ applied }) => applied).length} effects`,
-  findings: (history) => [
+  findFaults: (history) => [
     ...[...Map.groupBy(history.effects, ({ order }) => order).values()].flatMap((deliveries) =>
       findings(history, deliveries),
     ),

@@ -5,8 +5,8 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const eventsWithoutGap: Predicate = {
   id: "I13",
   claim: "subscribers get 1..n, no gap, no duplicate, the same",
-  looked: ({ trees }) => `${trees.flatMap(({ events }) => events).length} events, two subscribers`,
-  findings: ({ trees }) => trees.flatMap(findings),
+  describeChecked: ({ trees }) => `${trees.flatMap(({ events }) => events).length} events, two subscribers`,
+  findFaults: ({ trees }) => trees.flatMap(findings),
 };
 
 function findings({ plan, end, events, eventsAgain }: TreeHistory): readonly Finding[] {

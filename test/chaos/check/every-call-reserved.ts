@@ -6,8 +6,8 @@ import { billOf, markOf, only } from "./reading.ts";
 export const everyCallReserved: Predicate = {
   id: "I4",
   claim: "every call on the bill was reserved before",
-  looked: ({ bill }) => `${bill.length} calls`,
-  findings: (history) => [
+  describeChecked: ({ bill }) => `${bill.length} calls`,
+  findFaults: (history) => [
     ...history.bill
       .filter(({ run }) => run === null || !history.trees.some(({ plan }) => run.startsWith(`${plan.id}~`)))
       .map(({ run }) => ({ where: String(run), what: "a call without a run" })),

@@ -6,8 +6,8 @@ import { only } from "./reading.ts";
 export const everyRunEndsOnce: Predicate = {
   id: "I1",
   claim: "every accepted run has exactly one end",
-  looked: ({ trees }) => `${trees.length} trees, ${trees.flatMap(({ runs }) => runs).length} runs`,
-  findings: ({ trees }) => trees.flatMap(findings),
+  describeChecked: ({ trees }) => `${trees.length} trees, ${trees.flatMap(({ runs }) => runs).length} runs`,
+  findFaults: ({ trees }) => trees.flatMap(findings),
 };
 
 const ends: ReadonlySet<string> = new Set(["completed", "landed", "failed", "cancelled"]);

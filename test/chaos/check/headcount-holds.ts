@@ -15,9 +15,9 @@ interface Change {
 export const headcountHolds: Predicate = {
   id: "I9",
   claim: "calls in flight never show more agents than allowed, and no slot leaks",
-  looked: (history) =>
+  describeChecked: (history) =>
     `${[...peaks(history).values()].filter((peak) => peak > 1).length} trees at work in parallel`,
-  findings: (history) => {
+  findFaults: (history) => {
     const seen = peaks(history);
     return history.trees.flatMap((tree) => findings(tree, seen.get(tree.plan.id) ?? 0));
   },

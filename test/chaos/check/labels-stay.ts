@@ -10,11 +10,11 @@ import { pathOf, runOf } from "./turns-are-whole.ts";
 export const labelsStay: Predicate = {
   id: "I17",
   claim: "what is said after something untrusted is untrusted, in every later turn, and nothing before it",
-  looked: ({ conversations }) => {
+  describeChecked: ({ conversations }) => {
     const entries = conversations.flatMap((conversation) => conversation.entries);
     return `${entries.filter(({ isUntrusted }) => isUntrusted).length} untrusted entries of ${entries.length}`;
   },
-  findings: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
+  findFaults: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
 };
 
 function findings({ trees }: History, conversation: ConversationHistory): readonly Finding[] {

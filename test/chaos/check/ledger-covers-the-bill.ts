@@ -6,11 +6,11 @@ import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 export const ledgerCoversTheBill: Predicate = {
   id: "I5",
   claim: "settled + reserved + in doubt covers the bill",
-  looked: ({ trees }) => {
+  describeChecked: ({ trees }) => {
     const booked = trees.map(({ ledger }) => sum([ledger.settled, ledger.reserved, ledger.inDoubt]));
     return `${sum(booked).costMicros} micro-dollars booked`;
   },
-  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
 function findings(history: History, tree: TreeHistory): readonly Finding[] {

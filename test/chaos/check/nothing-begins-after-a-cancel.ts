@@ -13,13 +13,13 @@ const waitMs = 5_000;
 export const nothingBeginsAfterACancel: Predicate = {
   id: "I10",
   claim: "after a cancel nothing begins below it, and all end within 5 s",
-  looked: (history) => {
+  describeChecked: (history) => {
     const cancels = history.trees.flatMap(({ cancel }) => cancel ?? []);
     const shares = cancels.map((cancel) => endOf(history, cancel)).map(({ took, allowed }) => took / allowed);
     const most = Math.round(100 * Math.max(0, ...shares));
     return `${cancels.length} cancels, the slowest used ${most} % of its time`;
   },
-  findings: (history) =>
+  findFaults: (history) =>
     history.trees.flatMap((tree) => (tree.cancel ? findings(history, tree, tree.cancel) : [])),
 };
 

@@ -10,9 +10,9 @@ import { markOf, only } from "./reading.ts";
 export const nothingPaidTwice: Predicate = {
   id: "I3",
   claim: "no call is sent for a step that was journaled",
-  looked: (history) =>
+  describeChecked: (history) =>
     `${history.bill.length} calls, ${findLateCalls(history).length} of executions that were overtaken`,
-  findings: (history) =>
+  findFaults: (history) =>
     findCallsAfterJournal(history)
       .filter((call) => !wasOvertaken(history, call))
       .map(({ step, at, journaledAt }): Finding => ({

@@ -7,9 +7,9 @@ import type { Predicate } from "./predicate.ts";
 export const nothingReadable: Predicate = {
   id: "I11",
   claim: "no file holds a readable word of what was said",
-  looked: ({ scan, trees, effects }) =>
+  describeChecked: ({ scan, trees, effects }) =>
     `${trees.length + effects.filter(({ applied }) => applied).length} words, in ${scan.places.join(", ")}`,
-  findings: ({ scan }) => [
+  findFaults: ({ scan }) => [
     ...scan.leaks.map(({ word, file }) => ({ where: file, what: `holds ${word}` })),
     ...scan.places
       .filter((place) => !scan.seen.includes(place))

@@ -13,7 +13,7 @@ export interface Predicate {
   /** The property that must hold. */
   readonly claim: string;
   /** Returns the violations. Empty: it holds. */
-  readonly findings: (history: History) => readonly Finding[];
+  readonly findFaults: (history: History) => readonly Finding[];
   /** Describes what was checked, for the report: a predicate over nothing always holds. */
-  readonly looked: (history: History) => string;
+  readonly describeChecked: (history: History) => string;
 }

@@ -9,14 +9,14 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const promptsAreRebuilt: Predicate = {
   id: "I18",
   claim: "the prompt of every journaled model call is built again, as it was sent",
-  looked: ({ trees }) => {
+  describeChecked: ({ trees }) => {
     const steps = trees.flatMap((tree) => tree.steps);
     const counts = ["recorded", "erased", "not-recorded"].map(
       (state) => `${steps.filter(({ content }) => content === state).length} ${state}`,
     );
     return `${steps.length} steps: ${counts.join(", ")}`;
   },
-  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
 function findings({ disturbances }: History, tree: TreeHistory): readonly Finding[] {

@@ -11,14 +11,14 @@ type Picked = Extract<TraceLine, { readonly kind: "picked" }>;
 export const replayRepeats: Predicate = {
   id: "I14",
   claim: "replays ask for the same steps and get the same answers",
-  looked: ({ traces }) => {
+  describeChecked: ({ traces }) => {
     const executions = new Set(
       pickTraces(traces).map(({ run, continuation, epoch }) => `${run} ${continuation} ${epoch}`),
     );
     const journals = new Set(pickTraces(traces).map(({ run, continuation }) => `${run} ${continuation}`));
     return `${executions.size} executions of ${journals.size} journals`;
   },
-  findings: (history) => [
+  findFaults: (history) => [
     ...findDifferences(history),
     ...history.divergences.map((line) => ({ where: "a worker's log", what: line })),
     ...history.stopped.map((execution) => ({ where: execution, what: "stopped by Restate" })),

@@ -6,8 +6,9 @@ import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 export const settledEqualsTheBill: Predicate = {
   id: "I6",
   claim: "what is settled equals the bill, in tokens and money",
-  looked: ({ trees }) => `${sum(trees.map(({ ledger }) => ledger.settled)).costMicros} micro-dollars settled`,
-  findings: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  describeChecked: ({ trees }) =>
+    `${sum(trees.map(({ ledger }) => ledger.settled)).costMicros} micro-dollars settled`,
+  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
 function findings(history: History, tree: TreeHistory): readonly Finding[] {

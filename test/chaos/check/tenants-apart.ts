@@ -4,8 +4,8 @@ import type { Predicate } from "./predicate.ts";
 export const tenantsApart: Predicate = {
   id: "I15",
   claim: "every row is its own tenant's",
-  looked: ({ rows }) => `${rows.reduce((sum, { count }) => sum + count, 0)} rows`,
-  findings: ({ rows, trees }) => {
+  describeChecked: ({ rows }) => `${rows.reduce((sum, { count }) => sum + count, 0)} rows`,
+  findFaults: ({ rows, trees }) => {
     const tenantOf = new Map(trees.map(({ plan }) => [plan.id, plan.tenant]));
     return rows.flatMap(({ table, tenant, tree, count }) => {
       const right = tenantOf.get(tree);

@@ -10,12 +10,12 @@ import { only } from "./reading.ts";
 export const turnsAreWhole: Predicate = {
   id: "I16",
   claim: "every turn is whole, once and in order on its conversation's path",
-  looked: ({ conversations, trees }) => {
+  describeChecked: ({ conversations, trees }) => {
     const turns = trees.filter(({ plan }) => plan.session !== null).length;
     const entries = conversations.reduce((sum, { entries: { length } }) => sum + length, 0);
     return `${turns} turns in ${conversations.length} conversations, ${entries} entries`;
   },
-  findings: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
+  findFaults: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
 };
 
 function findings({ trees }: History, conversation: ConversationHistory): readonly Finding[] {

@@ -45,7 +45,7 @@ async function measure(trees: number, mishaps: typeof refusals | undefined): Pro
     trees: plans(seed).filter(endsByItself).take(trees),
     faults: [],
     workers: 2,
-    after: async (client, played) => {
+    onEnd: async (client, played) => {
       const { before, after, billed } = await reconcileAll(
         client,
         { bill: stage.double.bill.entries },

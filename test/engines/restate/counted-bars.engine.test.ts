@@ -159,7 +159,7 @@ test(
     };
     await using shape = await Shape.serve("plain", [plain]);
     const run = await shape.runtime.start(plain, "go");
-    await shape.ended(run, { runs: 1 });
+    await shape.waitForEnd(run, { runs: 1 });
     await shape.compare("a run of ten plain steps stays within its counted limits");
   },
   testTimeoutMs,
@@ -185,7 +185,7 @@ test(
     };
     await using shape = await Shape.serve("gated", [gated]);
     const run = await shape.runtime.start(gated, "go");
-    await shape.ended(run, { runs: 1 });
+    await shape.waitForEnd(run, { runs: 1 });
     await shape.compare("a run of ten gated steps stays within its counted limits");
   },
   testTimeoutMs,
@@ -219,7 +219,7 @@ test(
       release();
       await expect.poll(() => joined, poll).toBe(index + 1);
     }
-    await shape.ended(run, { runs: 21 });
+    await shape.waitForEnd(run, { runs: 21 });
     await shape.compare("a parent with 20 children of 5 steps stays within its counted limits");
   },
   testTimeoutMs,
@@ -243,18 +243,18 @@ test(
     const { runtime } = shape;
     const run = await runtime.start(slow, "go", { retention: "run" });
     await expect.poll(async () => (await runtime.runs.list()).items.length, poll).toBe(1);
-    await shape.idle();
+    await shape.waitForIdle();
     const types: string[] = [];
     const watching = (async () => {
       for await (const { type } of run.events()) types.push(type);
     })();
     await expect.poll(() => types.length, poll).toBeGreaterThan(0);
-    await shape.idle();
+    await shape.waitForIdle();
     await waitForNextBatch();
     read.resolve(payload);
     for (let step = 0; step < 5; step++) {
       await expect.poll(() => types.filter((type) => type === "model.start").length, poll).toBe(step + 1);
-      await shape.idle();
+      await shape.waitForIdle();
       await waitForNextBatch();
       model.calls[step]?.answer(payload);
     }
@@ -263,7 +263,7 @@ test(
     const hasErased = async (): Promise<boolean> =>
       (await runtime.audit.read()).some(({ kind }) => kind === "retention");
     await expect.poll(hasErased, poll).toBe(true);
-    await shape.ended(run, { runs: 1 });
+    await shape.waitForEnd(run, { runs: 1 });
     await shape.compare("a stored and watched run of 5 slow steps stays within its counted limits");
     await store[Symbol.asyncDispose]();
   },
@@ -289,7 +289,7 @@ test(
     for (const operation of operations) {
       await expect.poll(() => run.status(), poll).toBe("waiting");
       await operation();
-      await shape.idle();
+      await shape.waitForIdle();
     }
     await run.pause();
     await run.resume();
@@ -335,20 +335,20 @@ class Shape {
   }
 
   /** Resolves when no call of an object is in progress or due. */
-  async idle(): Promise<void> {
+  async waitForIdle(): Promise<void> {
     await expect.poll(() => this.#stored.openCalls(), poll).toBe(0);
   }
 
-  async ended(run: RunHandle, { runs }: { readonly runs: number }): Promise<void> {
+  async waitForEnd(run: RunHandle, { runs }: { readonly runs: number }): Promise<void> {
     await expect.poll(() => this.#stored.completedRuns(), poll).toBe(runs);
-    await this.idle();
+    await this.waitForIdle();
     expect((await run.result()).status).toBe("completed");
   }
 
   async compare(name: string): Promise<void> {
     const expected = bars[name] ?? {};
     const found: Record<string, Bar> = {};
-    for (const [handler, { invocations, entries, bytes }] of await this.#stored.byHandler()) {
+    for (const [handler, { invocations, entries, bytes }] of await this.#stored.listByHandler()) {
       if (ignored.has(handler)) continue;
       const { bytes: bar = 0, entries: most = 0, spread } = expected[handler] ?? {};
       const tolerance = spread === undefined ? byteTolerance : spreadTolerance;
@@ -368,7 +368,7 @@ class Shape {
   /** Compares how often one call of a method was tried. */
   async compareTries(): Promise<void> {
     const found: Record<string, number> = {};
-    for (const [handler, { invocations }] of await this.#stored.byHandler())
+    for (const [handler, { invocations }] of await this.#stored.listByHandler())
       if (handler in triesPerCall) found[handler] = (this.tries.get(handler) ?? 0) / invocations;
     expect(found, "The tries of a method have changed: change its bar and say why").toEqual(triesPerCall);
   }

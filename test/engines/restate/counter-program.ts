@@ -64,7 +64,7 @@ const counter: ObjectDefinition = {
       return null;
     },
     /** Notes the time of every try, before and after something has to be fetched. */
-    timed: (object, keys) => {
+    noteTimes: (object, keys) => {
       const before = object.now();
       for (const key of Json.as<string[]>(keys)) {
         tryTimes.push(object.now());

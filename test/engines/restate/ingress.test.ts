@@ -9,7 +9,7 @@ import { ServiceNames } from "../../../src/engines/restate/service-names.ts";
 /** A server that gives these answers, in order. */
 async function serveAnswers(
   statuses: readonly number[],
-): Promise<AsyncDisposable & { readonly url: string; readonly left: () => number }> {
+): Promise<AsyncDisposable & { readonly url: string; readonly countLeft: () => number }> {
   const left = [...statuses];
   const server = createServer((incoming, outgoing) => {
     incoming.resume();
@@ -20,7 +20,7 @@ async function serveAnswers(
   const address = server.address();
   return {
     url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
-    left: () => left.length,
+    countLeft: () => left.length,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await once(server.close(), "close");
@@ -43,7 +43,7 @@ test.each([429, 502, 503, 504])(
     const ingress = ingressTo(busy.url, ready.url);
     // It is answered, but not by a worker that has the key.
     await expect(ingress.call(call)).rejects.toThrow(SealBrokenError);
-    expect(busy.left()).toBe(1);
+    expect(busy.countLeft()).toBe(1);
     ingress.close();
   },
 );

@@ -71,12 +71,12 @@ test("the time of a call is the same in every try and replay, and advances betwe
   const others = [fresh().key, fresh().key, fresh().key];
   tryTimes.length = 0;
   const began = Date.now();
-  const [before, after] = Json.as<number[]>(await engine.call(object, "timed", others));
+  const [before, after] = Json.as<number[]>(await engine.call(object, "noteTimes", others));
   expect(tryTimes.length).toBeGreaterThan(3);
   expect(new Set([...tryTimes, before, after]).size).toBe(1);
   expect(before).toBeGreaterThanOrEqual(began);
   expect(Number(before)).toBeLessThanOrEqual(Date.now());
-  const [later] = Json.as<number[]>(await engine.call(object, "timed", []));
+  const [later] = Json.as<number[]>(await engine.call(object, "noteTimes", []));
   expect(later).toBeGreaterThanOrEqual(Number(before));
 });
 

@@ -35,7 +35,7 @@ export class StoredInvocations {
   }
 
   /** Counts by handler, as `tree/open`. */
-  async byHandler(): Promise<ReadonlyMap<string, StoredHandler>> {
+  async listByHandler(): Promise<ReadonlyMap<string, StoredHandler>> {
     const rows = await this.#query<Row>(
       `SELECT concat(substr(i.target_service_name, ${this.#namespace.length + 2}), '/', i.target_handler_name) AS handler,
          count(DISTINCT i.id) AS invocations, count(j.index) AS entries, sum(j.raw_length) AS bytes

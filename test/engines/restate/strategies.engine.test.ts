@@ -40,7 +40,7 @@ const sampled = [
 
 /** Makes the leader of a strategy, with the models of the caller. */
 const makeLead = (strategy: StrategyCase, model: (name: string, reply: Reply) => Model) =>
-  strategy.make({ calls: [], failing: null, poor: null, before: () => undefined, model });
+  strategy.make({ calls: [], failing: null, poor: null, beforeCall: () => undefined, model });
 
 /** Answers each model of a strategy according to its table. */
 function scriptOf(strategy: StrategyCase): ProviderScript {

@@ -72,7 +72,9 @@ test("an older build on its own port is reported, and takes new runs when it is 
   await kill(await work(old, "1"));
   const bad = await work(young, "2");
   const back = await work(old, "1");
-  expect(back.said()).toContain(`new runs start at http://127.0.0.1:${young.port}/v/${young.name}, not here`);
+  expect(back.readOutput()).toContain(
+    `new runs start at http://127.0.0.1:${young.port}/v/${young.name}, not here`,
+  );
   await kill(bad);
   await expect(engine.promote(young.name)).rejects.toThrow("serve it first");
   await engine.promote(old.name);
@@ -85,7 +87,7 @@ test("a run waits for its build while another has its port", async () => {
   await kill(first);
   const other = await work({ ...young, port: old.port }, "2");
   await run.signal("go");
-  await eventually(() => other.said().includes(`runs of build ${old.name} wait`));
+  await eventually(() => other.readOutput().includes(`runs of build ${old.name} wait`));
   await waitForBlocker(run, "unserved");
   const own = await startWaiting("editor", "2");
   await own.signal("go");
@@ -120,7 +122,7 @@ test("the spawn options of a child are not in its parent's journal", async () =>
   const gone = await work(old, "1");
   const run = await start("lead");
   // A waiting parent may still wait for its child, whose question a kill would lose.
-  await eventually(() => gone.said().includes("helped"));
+  await eventually(() => gone.readOutput().includes("helped"));
   await kill(gone);
   await work(young, "1");
   expect(await engine.moveRuns({ from: old.name })).toMatchObject({ left: 0 });
@@ -215,9 +217,9 @@ async function kill({ process: worker, exit }: WorkerProcess): Promise<void> {
   await exit;
 }
 
-async function waitForRefusal({ said }: WorkerProcess): Promise<void> {
+async function waitForRefusal({ readOutput }: WorkerProcess): Promise<void> {
   const line = /^incompatible-version: agent \w+ is at version 2 here; the run began with 1$/m;
-  await eventually(() => line.test(said()));
+  await eventually(() => line.test(readOutput()));
 }
 
 /** Returns the blocker of a run, once it is of this kind. */

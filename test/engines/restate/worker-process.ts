@@ -9,7 +9,7 @@ export interface WorkerProcess {
   /** Address of its probes, as printed when it was ready. */
   readonly probes: string;
   /** Returns its output so far. */
-  readonly said: () => string;
+  readonly readOutput: () => string;
   /** The exit code, or the signal that ended it. */
   readonly exit: Promise<number | string>;
 }
@@ -35,7 +35,7 @@ export async function startWorker(fixture: string, given: readonly string[]): Pr
     served,
     exit.then((code) => Promise.reject(new Error(`the worker ended with ${code}`))),
   ]);
-  return { process: worker, probes: probes() ?? "", said: () => said, exit };
+  return { process: worker, probes: probes() ?? "", readOutput: () => said, exit };
 }
 
 /** Ends every worker that is still there, without asking. */

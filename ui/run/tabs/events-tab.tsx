@@ -4,7 +4,7 @@ import type { TreeView } from "#view";
 import { errorText } from "../../api/http.ts";
 import { useEvents } from "../../api/steps.ts";
 import type { TreeEvent } from "../../live/messages.ts";
-import { clockTime, count, counted } from "../../parts/amounts.ts";
+import { clockTime, count, countText } from "../../parts/amounts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { InertText } from "../../parts/inert-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
@@ -132,7 +132,7 @@ function EventFilter({
           onChange={({ target }) => onText(target.value)}
         />
       </div>
-      <span className="muted">{counted(found, "event")}</span>
+      <span className="muted">{countText(found, "event")}</span>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { costOf, type StepFigures, type TreeView } from "#view";
 import { errorText } from "../../api/http.ts";
 import { useSteps } from "../../api/steps.ts";
-import { clockTime, count, counted, dollars } from "../../parts/amounts.ts";
+import { clockTime, count, countText, dollars } from "../../parts/amounts.ts";
 import { InertText } from "../../parts/inert-text.tsx";
 import { KeyBar } from "../../parts/key-bar.tsx";
 import { Failure, Skeleton } from "../../parts/states.tsx";
@@ -52,7 +52,7 @@ export function StepsTab({ tree }: { readonly tree: TreeView }): ReactNode {
         <Choice name="Kind" choices={kinds} chosen={kind} onChoose={(value) => set("kind", value)} />
         <Choice name="Order" choices={orders} chosen={order} onChoose={(value) => set("sort", value)} />
         <span className="right muted">
-          {counted(rows.length, "step")}, {dollars(rows.reduce((sum, step) => sum + total(step), 0))}
+          {countText(rows.length, "step")}, {dollars(rows.reduce((sum, step) => sum + total(step), 0))}
         </span>
       </div>
       <div className="tab-scroll">

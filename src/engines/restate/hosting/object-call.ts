@@ -179,11 +179,11 @@ export class ObjectCall {
   }
 
   /** Reads names. They are requested together and awaited in order, so that every try is replayed alike. */
-  async #read(names: readonly string[], before = async (): Promise<void> => undefined): Promise<void> {
+  async #read(names: readonly string[], beforeRead = async (): Promise<void> => undefined): Promise<void> {
     const reads = names.map((name) =>
       this.#restate.get<Json>(name, stateSerde(this.#stateSeals.getSeal(name))),
     );
-    await before();
+    await beforeRead();
     for (const [index, read] of reads.entries()) this.#state.set(names[index] ?? "", await read);
   }
 
@@ -230,8 +230,8 @@ export class ObjectCall {
   async #write({ written, effects }: CallAttempt): Promise<void> {
     const writer = this.#writer;
     if (writer === null) return;
-    const seen = (name: string): Json | undefined => (written.has(name) ? written : this.#state).get(name);
-    const isErased = this.#stateSeals.isErased(seen);
+    const getSeen = (name: string): Json | undefined => (written.has(name) ? written : this.#state).get(name);
+    const isErased = this.#stateSeals.isErased(getSeen);
     const seals: Seal[] = [];
     for (const [index, { partition }] of effects.entries()) {
       const seal = await this.#seals.getSeal(partition, `send/${index}`);

@@ -123,7 +123,7 @@ class ServerProcess implements RestateServer {
     process.once("exit", endWithUs);
     child.once("exit", () => process.off("exit", endWithUs));
     await once(child, "spawn");
-    await this.#untilHealthy(child);
+    await this.#waitUntilHealthy(child);
   }
 
   stop(): Promise<void> {
@@ -148,7 +148,7 @@ class ServerProcess implements RestateServer {
     await ended;
   }
 
-  async #untilHealthy(child: ChildProcess): Promise<void> {
+  async #waitUntilHealthy(child: ChildProcess): Promise<void> {
     for await (const _ of backoff(start)) {
       if (await this.#healthy()) return;
       if (hasEnded(child)) break;

@@ -31,8 +31,8 @@ export class StateSeals {
    * Whether the object's content is erased, as far as the call knows. `seen` returns the values that it has read or
    * written.
    */
-  isErased(seen: (name: string) => Json | undefined): boolean {
+  isErased(getSeen: (name: string) => Json | undefined): boolean {
     const mark = this.#definition.lasting?.erasedMark;
-    return mark !== undefined && (seen(mark) ?? null) !== null;
+    return mark !== undefined && (getSeen(mark) ?? null) !== null;
   }
 }

@@ -27,7 +27,7 @@ export function readMessagesRequest(
         inputSchema: tool["input_schema"] ?? {},
       };
     }),
-    outputSchema: read.at(body, "output_config", "format", "schema"),
+    outputSchema: read.path(body, "output_config", "format", "schema"),
     maxOutputTokens: readLimit(body),
     streamed: body["stream"] === true,
     marks: readMarks(body),

@@ -36,7 +36,7 @@ function readRequest(body: JsonObject, headers: Readonly<Record<string, string>>
         inputSchema: tool["parameters"] ?? {},
       };
     }),
-    outputSchema: read.at(body, "response_format", "json_schema", "schema"),
+    outputSchema: read.path(body, "response_format", "json_schema", "schema"),
     maxOutputTokens: readLimit(body),
     streamed: body["stream"] === true,
     marks: null,

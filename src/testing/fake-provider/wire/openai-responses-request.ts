@@ -36,7 +36,7 @@ export function readResponsesRequest(
         inputSchema: tool["parameters"] ?? {},
       };
     }),
-    outputSchema: read.at(body, "text", "format", "schema"),
+    outputSchema: read.path(body, "text", "format", "schema"),
     maxOutputTokens: readLimit(body),
     streamed: body["stream"] === true,
     marks: null,

@@ -65,7 +65,7 @@ function writeResponse(execution: Execution): JsonObject {
   const { reasoning, text, toolCalls, usage } = execution;
   return {
     ...head(execution),
-    ...ending(execution),
+    ...toEnding(execution),
     output: [
       ...(reasoning !== "" || usage.reasoningTokens > 0 ? [reasoningItem(execution)] : []),
       ...(text === "" ? [] : [messageItem(execution)]),
@@ -83,7 +83,7 @@ function writeEvents(execution: Execution): readonly EventData[] {
     blocks.push((index) => reasoningEvents(execution, index));
   if (text !== "") blocks.push((index) => messageEvents(execution, index));
   for (const call of toolCalls) blocks.push((index) => callEvents(call, index, itemStatus(execution)));
-  const last = ending(execution)["status"] === "completed" ? "response.completed" : "response.incomplete";
+  const last = toEnding(execution)["status"] === "completed" ? "response.completed" : "response.incomplete";
   return [
     { type: "response.created", response: started },
     { type: "response.in_progress", response: started },
@@ -110,7 +110,7 @@ function head({ id, created, request }: Execution): JsonObject {
   };
 }
 
-function ending({ finishReason }: Execution): JsonObject {
+function toEnding({ finishReason }: Execution): JsonObject {
   switch (finishReason) {
     case "stop":
     case "tool-calls":

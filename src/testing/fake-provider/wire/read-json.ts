@@ -6,7 +6,7 @@ export const read = {
   list: (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []),
   text: (value: unknown): string => (typeof value === "string" ? value : ""),
   /** The field at the end of a path; null if it is not there. */
-  at: (value: unknown, ...path: readonly string[]): Json =>
+  path: (value: unknown, ...path: readonly string[]): Json =>
     path.reduce((inner, name) => read.object(inner)[name] ?? null, Json.of(value)),
   number: (value: unknown): number | null => (typeof value === "number" ? value : null),
   /** Tool arguments: JSON in a string. Text that cannot be parsed remains a string. */
