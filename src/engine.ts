@@ -26,6 +26,7 @@ export {
   type ErrorData,
   type ExecutionPrimitives,
   type LastingParts,
+  type StoredTogether,
   type ObjectAddress,
   type ObjectContext,
   type ObjectDefinition,

@@ -79,6 +79,8 @@ export interface ObjectDefinition {
   readonly queries: Readonly<Record<string, ObjectMethod>>;
   /** Default: nothing. */
   readonly lasting?: LastingParts;
+  /** Values that most calls read and write together. An engine may store them as one. Default: none. */
+  readonly together?: StoredTogether;
   /**
    * Name of the value that marks a finished object: from then on it is only read. An engine without storage may drop
    * the oldest finished objects. Default: none.
@@ -109,6 +111,14 @@ export interface LastingParts {
    * only lasting values.
    */
   readonly erasedMark: string;
+}
+
+/** Values of an object's state that an engine may store as one. */
+export interface StoredTogether {
+  /** Name of the value that the others are stored with. While it is absent, they are absent. */
+  readonly under: string;
+  /** Whether a value is one of the others. */
+  readonly has: (name: string) => boolean;
 }
 
 /** Calls a method of an object. */

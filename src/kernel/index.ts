@@ -27,6 +27,7 @@ export type {
   ObjectContext,
   ObjectDefinition,
   LastingParts,
+  StoredTogether,
   ObjectMethod,
   Blocker,
   OpenOperations,

@@ -20,7 +20,7 @@ import { performEffects } from "./run-lifecycle.ts";
 import { events } from "./state/events.ts";
 import { liveKeys } from "./state/live-runs.ts";
 import type { TreeDeps } from "./state/records.ts";
-import { finishedKey, lastingParts } from "./state/tree-record.ts";
+import { finishedKey, lastingParts, storedTogether } from "./state/tree-record.ts";
 import { wakeSilent } from "./state/silent-runs.ts";
 import { TreeWork, type Occasion } from "./state/tree-work.ts";
 import { answerRun, noteUndelivered } from "./state/undelivered.ts";
@@ -111,6 +111,7 @@ export function treeObject(deps: TreeDeps): ObjectDefinition {
     methods: commands,
     queries: queriesOfTree,
     lasting: lastingParts,
+    together: storedTogether,
     finishedMark: finishedKey,
     // A run that has ended cannot end again.
     repeatable: ["end"],

@@ -19,6 +19,9 @@ const getLivePage = (run: RunId): number => Math.floor(RunId.number(run) / numbe
 /** Returns the key of the page that lists a live run. */
 export const livePageKey = (run: RunId): string => pageKey(getLivePage(run));
 
+/** Whether a key is that of the list of pages, or of the first page. */
+export const isFirstPageKey = (key: string): boolean => key === indexKey || key === pageKey(0);
+
 /** Returns the keys that a call reads first if it looks for the children of a run, or ends it. */
 export const liveKeys = (run: RunId): readonly string[] => [indexKey, livePageKey(run)];
 

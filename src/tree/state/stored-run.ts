@@ -15,6 +15,15 @@ export const runKey = (run: RunId): string => `run/${run}`;
 /** Returns the key of the slot of a live run. */
 export const slotKey = (run: RunId): string => `slot/${run}`;
 
+const rootPrefixes = ["run/", "slot/", "asks/"];
+
+/**
+ * Whether a key is that of a value of a tree's live root, which has the number 0. The runs that it waits for are
+ * excluded, because they can be many.
+ */
+export const isRootKey = (key: string): boolean =>
+  key.endsWith("~0") && rootPrefixes.some((prefix) => key.startsWith(prefix));
+
 const noAmounts = { tokens: 0, costMicros: 0 };
 
 const runDefaults = {

@@ -1,5 +1,7 @@
-import { Json, type LastingParts, type ObjectContext } from "#kernel";
+import { Json, type LastingParts, type ObjectContext, type StoredTogether } from "#kernel";
+import { isFirstPageKey } from "./live-runs.ts";
 import type { TreeInfo, TreeRecord } from "./records.ts";
+import { isRootKey } from "./stored-run.ts";
 
 /*
  * The stored record of a tree, in two values. `tree` changes with almost every call, so it holds numbers and nothing
@@ -24,6 +26,15 @@ export const finishedKey = "finished";
 export const lastingParts: LastingParts = {
   state: ["ended", "doubt", "cancel", "closed", "disabled", finishedKey],
   erasedMark: erasedKey,
+};
+
+/**
+ * The values that almost every call of a run reads or writes: a tree that has only its root is one value, and money is
+ * counted up to the root.
+ */
+export const storedTogether: StoredTogether = {
+  under: treeKey,
+  has: (name) => name === infoKey || isRootKey(name) || isFirstPageKey(name),
 };
 
 /** The names to load before a tree is read. */

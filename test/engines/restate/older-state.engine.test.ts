@@ -60,6 +60,13 @@ const olderRelease = (inner: Engine): Engine =>
     },
   });
 
+/** A release that stores each value alone. */
+const releaseWithoutTogether = (inner: Engine): Engine =>
+  delegateEngine(inner, {
+    define: (given) =>
+      inner.define({ ...given, objects: given.objects.map(({ together: _, ...each }) => each) }),
+  });
+
 async function worker(
   build: "old" | "new",
   port: number,
@@ -92,6 +99,25 @@ test("a run of an older release waits, names the build it needs, and finishes th
   const result = await after.runtime.run(treeId).result();
   expect(result).toMatchObject({ status: "completed", output: "went" });
   await after.runtime[Symbol.asyncDispose]();
+}, 300_000);
+
+test("a run whose values were stored apart continues, and ends", async () => {
+  const port = await freePort();
+  const serve = async (wrap: (engine: Engine) => Engine): Promise<Runtime> => {
+    const engine = restate({ ...server, build: "same", namespace: "apart", log: () => {} });
+    const runtime = createRuntime({ agents: [waiter], engine: wrap(engine) });
+    await runtime.serve({ port, deltas: null });
+    return runtime;
+  };
+  const before = await serve(releaseWithoutTogether);
+  const { treeId } = await before.start(waiter, "go");
+  await expect.poll(() => before.run(treeId).status()).toBe("waiting");
+  await before[Symbol.asyncDispose]();
+  const after = await serve((engine) => engine);
+  await after.run(treeId).signal("go");
+  expect(await after.run(treeId).result()).toMatchObject({ status: "completed", output: "went" });
+  expect((await after.run(treeId).ledger()).tree.liveAgents).toBe(0);
+  await after[Symbol.asyncDispose]();
 }, 300_000);
 
 test("a call that an older release has sealed waits for that release, and is not lost", async () => {

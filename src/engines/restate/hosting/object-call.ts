@@ -1,8 +1,8 @@
 // One call of an object's method, on Restate.
 //
 // Job: run a synchronous method over state that must be fetched asynchronously, and hand its writes and messages to
-// Restate. Neighbours: object-host opens the argument and calls this; state-seals and call-seals seal everything that
-// leaves; launches sends the runs that a method starts.
+// Restate. Neighbours: object-host opens the argument and calls this; state-values holds the fetched state; state-seals and
+// call-seals seal everything that leaves; launches sends the runs that a method starts.
 //
 // Invariants:
 // 1. A method that needs a missing value is left by a throw, and starts over once the value is fetched. Only the try
@@ -32,18 +32,12 @@ import {
 } from "#kernel";
 import { BusinessError } from "../client/business-error.ts";
 import type { CallSeals } from "../sealing/call-seals.ts";
-import {
-  maxValueBytes,
-  sealJson,
-  sealedSerde,
-  stateSerde,
-  findTooLarge,
-  tooLargeForState,
-} from "../sealing/sealed-serde.ts";
+import { maxValueBytes, sealedSerde, findTooLarge, tooLargeForState } from "../sealing/sealed-serde.ts";
 import { prepareWake, type Effect, type Message } from "./object-effects.ts";
 import { type Launch, sealLaunch, sendLaunches } from "./launches.ts";
 import { sealCall } from "../sealing/sealed-call.ts";
 import { StateSeals } from "../sealing/state-seals.ts";
+import { StateValues } from "./state-values.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** Thrown out of a method that needs a value that must be fetched first. */
@@ -84,11 +78,12 @@ export interface ObjectCallFields {
 export class ObjectCall {
   readonly #restate: RestateSharedContext;
   readonly #writer: RestateObjectContext | null;
+  readonly #definition: ObjectDefinition;
   readonly names: ServiceNames;
   readonly kill: ObjectCallFields["kill"];
   readonly #seals: CallSeals;
   readonly #stateSeals: StateSeals;
-  readonly #state = new Map<string, Json>();
+  readonly #state: StateValues;
   readonly #asked: CallOutcome[] = [];
   #time: number | null = null;
   #names: readonly string[] | null = null;
@@ -96,10 +91,12 @@ export class ObjectCall {
   constructor(fields: ObjectCallFields) {
     this.#restate = fields.restate;
     this.#writer = fields.writer;
+    this.#definition = fields.definition;
     this.names = fields.names;
     this.kill = fields.kill;
     this.#seals = fields.seals;
     this.#stateSeals = new StateSeals(fields.definition, fields.restate.key, fields.seals.own);
+    this.#state = new StateValues(fields.definition, this.#stateSeals);
   }
 
   /**
@@ -143,9 +140,11 @@ export class ObjectCall {
   }
 
   /** The names of the state at the beginning of the call. @throws Fetch */
-  get stored(): readonly string[] {
-    if (this.#names !== null) return this.#names;
-    throw new Fetch(async () => void (this.#names = await this.#restate.stateKeys()));
+  get stored(): ReadonlySet<string> {
+    if (this.#names === null)
+      throw new Fetch(async () => void (this.#names = await this.#restate.stateKeys()));
+    this.fetch(this.#names.filter((name) => name === this.#definition.together?.under));
+    return this.#state.listNames(this.#names);
   }
 
   /** The time of this call, journaled: the same in every try and on every replay. @throws Fetch */
@@ -159,32 +158,22 @@ export class ObjectCall {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
       const time = this.#restate.date.now();
-      await this.#read(this.#listMissing(names), async () => void (this.#time = await time));
+      const missing = this.#state.listMissing(names);
+      await this.#state.fetch(this.#restate, missing, async () => void (this.#time = await time));
     });
   }
 
   /** Fetches these names. @throws Fetch if any of them is missing. */
   fetch(names: readonly string[]): void {
-    const missing = this.#listMissing(names);
+    const missing = this.#state.listMissing(names);
     if (missing.length === 0) return;
-    throw new Fetch(() => this.#read(missing));
+    throw new Fetch(() => this.#state.fetch(this.#restate, missing, async () => undefined));
   }
 
-  /**
-   * Returns the missing names, each once: a caller may name a value twice, such as the record of a run that is the
-   * root.
-   */
-  #listMissing(names: readonly string[]): readonly string[] {
-    return [...new Set(names)].filter((name) => !this.#state.has(name));
-  }
-
-  /** Reads names. They are requested together and awaited in order, so that every try is replayed alike. */
-  async #read(names: readonly string[], beforeRead = async (): Promise<void> => undefined): Promise<void> {
-    const reads = names.map((name) =>
-      this.#restate.get<Json>(name, stateSerde(this.#stateSeals.getSeal(name))),
-    );
-    await beforeRead();
-    for (const [index, read] of reads.entries()) this.#state.set(names[index] ?? "", await read);
+  /** Fetches the values that are stored together with one that is written. @throws Fetch if they are missing. */
+  prepareWrite(name: string): void {
+    const { under, has } = this.#definition.together ?? {};
+    if (under !== undefined && (name === under || has?.(name))) this.fetch([under]);
   }
 
   /** Returns the reply to the `place`-th request of this call. @throws Fetch */
@@ -230,7 +219,8 @@ export class ObjectCall {
   async #write({ written, effects }: CallAttempt): Promise<void> {
     const writer = this.#writer;
     if (writer === null) return;
-    const getSeen = (name: string): Json | undefined => (written.has(name) ? written : this.#state).get(name);
+    const getSeen = (name: string): Json | undefined =>
+      written.has(name) ? written.get(name) : this.#state.get(name);
     const isErased = this.#stateSeals.isErased(getSeen);
     const seals: Seal[] = [];
     for (const [index, { partition }] of effects.entries()) {
@@ -238,10 +228,7 @@ export class ObjectCall {
       seals.push(isErased ? seal.lasting : seal);
     }
     const messages = effects.map(({ prepare }, index) => prepare(seals[index] ?? this.#seals.own));
-    const values = [...written].map(([name, value]) => {
-      const seal = this.#stateSeals.forWriting(name, isErased);
-      return { name, bytes: value === null ? null : sealJson(seal, value) };
-    });
+    const values = this.#state.seal(written, isErased);
     this.#checkSizes(values, messages);
     for (const { name, bytes } of values) {
       if (bytes === null) writer.clear(name);
@@ -310,6 +297,7 @@ class CallAttempt implements ObjectContext {
 
   set(name: string, value: Json): void {
     this.#change();
+    this.#call.prepareWrite(name);
     this.written.set(name, value);
   }
 
