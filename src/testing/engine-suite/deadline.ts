@@ -179,7 +179,7 @@ export const deadlineCases: readonly EngineCase[] = [
       const worker = agentOf("worker", forever);
       const lead = agentOf("lead", async (ctx) => void (await ctx.join(await ctx.spawn(worker, "work"))));
       await onRuntime(harness, { agents: [lead, worker] }, async (runtime) => {
-        const run = await runtime.start(lead, "go", { deadlineS: 0.3 });
+        const run = await runtime.start(lead, "go", { deadlineS: 2 });
         await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
         await run.pause();
         const { status, stopReason } = await run.result();
