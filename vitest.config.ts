@@ -8,6 +8,11 @@ const wanted = process.env["REEVE_TESTS"] ?? "unit";
 const outputFile = `node_modules/.cache/reeve/${wanted}.json`;
 /** Many tests start processes, and a process is half as dear once its code has been compiled. */
 const compiled = join(import.meta.dirname, "node_modules/.cache/reeve/compiled");
+/**
+ * Restate servers of tests do not wait for the disk: only a crash of the machine would lose data, and no test has one.
+ * A run takes a third less time. Servers of the campaign do wait.
+ */
+const restate = { RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "true" };
 
 export default defineConfig({
   ssr: { resolve: { conditions: ["reeve-source"] } },
@@ -24,7 +29,7 @@ export default defineConfig({
     // Cases that run beside each other: more of them do not end sooner on two cores.
     maxConcurrency: 3,
     expect: { poll: { timeout: 30_000 } },
-    env: { NODE_COMPILE_CACHE: compiled },
+    env: { NODE_COMPILE_CACHE: compiled, ...restate },
     // One core is left alone by default, which of two is half. Tests on a server need it: they hold things to times.
     ...(!servers.includes(wanted) && { maxWorkers: "100%" }),
   },
