@@ -13,6 +13,7 @@ export function delegatePrimitives(
   const delegate: ExecutionPrimitives = {
     launch: inner.launch,
     epoch: inner.epoch,
+    keepsReferences: inner.keepsReferences,
     canPause: inner.canPause,
     get isLive() {
       return inner.isLive;

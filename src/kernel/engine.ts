@@ -204,6 +204,11 @@ export interface ExecutionPrimitives {
   readonly launch: RunLaunch;
   /** Not journaled. */
   readonly epoch: Epoch;
+  /**
+   * Whether `launch` has stayed in this process since a method passed it to {@link ObjectContext.launch}. If not, it is
+   * checked before it is used.
+   */
+  readonly keepsReferences: boolean;
   /** Whether the engine can stop an execution for inspection. If not, a diverging run fails. */
   readonly canPause: boolean;
   /** Whether the current work is new, not a replay. For observers only: nothing may depend on it. */

@@ -112,7 +112,7 @@ export async function execute(primitives: ExecutionPrimitives, options: Executio
       present: String(protocolNumber),
     });
   const input = readLaunchInput(primitives.launch);
-  const problem = findLaunchProblem(input);
+  const problem = primitives.keepsReferences ? null : findLaunchProblem(input);
   if (problem !== null) return endChanged(primitives, problem);
   const agent = options.agentOf(AgentId.type(input.agentId), input.version);
   const present = agentVersion(agent);

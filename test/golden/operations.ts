@@ -74,6 +74,7 @@ function recorded(inner: ExecutionPrimitives, { recordIssue, recordValue }: Reco
   };
   recordValue("launch", inner.launch.input);
   return delegatePrimitives(inner, {
+    keepsReferences: false,
     step: (name, closure) =>
       note(
         `step ${name}`,

@@ -292,6 +292,7 @@ test.each([
   let calls = 0;
   const engine = engineWith(({ launch }) => ({
     launch: { ...launch, input: Json.of(Object.assign({}, launch.input, change)) },
+    keepsReferences: false,
   }));
   const worker = agentOf(async () => ++calls);
   await using runtime = new Runtime({ agents: [worker], engine });

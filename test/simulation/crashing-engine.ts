@@ -203,6 +203,7 @@ export class CrashingEngine {
     const key = `${runId}/${continuation}`;
     let place = 0;
     return delegatePrimitives(inner, {
+      keepsReferences: false,
       callUnjournaled: (to, method, argument) =>
         life.isOver ? forever() : life.survive(inner.callUnjournaled(to, method, argument)),
       step: living((name, run) => this.#step(life, inner, { key, place: place++, name, run })),

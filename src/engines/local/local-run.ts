@@ -225,6 +225,7 @@ export class LocalRun {
       // Each execution has its own copy, so that changes are not visible to the next one.
       launch: { ...this.#launch, input: copyJson(this.#launch.input) },
       epoch: this.#epoch,
+      keepsReferences: true,
       canPause: false,
       get isLive() {
         return isLive();

@@ -54,6 +54,7 @@ export interface RunSealing {
 export class RunPrimitives implements ExecutionPrimitives {
   readonly launch: RunLaunch;
   readonly epoch: Epoch;
+  readonly keepsReferences = false;
   readonly canPause = true;
   readonly #restate: internal.ContextInternal;
   readonly #names: ServiceNames;
