@@ -44,15 +44,24 @@ function copyValue(value: unknown, convert: Convert): Json | undefined {
 function copyItems(from: readonly unknown[], convert: Convert): Json {
   const to: Json[] = [];
   // Holes are nulls, and an iterator would cost more than the copy.
-  for (let index = 0; index < from.length; index++) to.push(copyValue(from[index], convert) ?? null);
+  for (let index = 0; index < from.length; index++) {
+    const item = from[index];
+    to.push(typeof item === "string" ? item : (copyValue(item, convert) ?? null));
+  }
   return to;
 }
 
+/** Copies an object. Most fields hold no further values: these are copied without a call. */
 function copyFields(from: Readonly<Record<string, unknown>>, convert: Convert): Json {
   const to: Record<string, Json> = {};
   for (const name in from) {
-    const field = copyValue(from[name], convert);
-    if (field !== undefined) to[name] = field;
+    const field = from[name];
+    if (typeof field === "string" || typeof field === "boolean" || field === null) to[name] = field;
+    else if (typeof field === "number" && Number.isFinite(field)) to[name] = field + 0;
+    else if (field !== undefined) {
+      const copy = copyValue(field, convert);
+      if (copy !== undefined) to[name] = copy;
+    }
   }
   return to;
 }
