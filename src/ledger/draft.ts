@@ -10,22 +10,34 @@ import { entries, Table } from "./table.ts";
 export class Draft {
   tree: TreeState;
   readonly slots: SlotTable;
-  readonly waits: Table<RunId, readonly RunId[]>;
-  readonly pages: Table<string, readonly Queued[]>;
   readonly accounts: Table<RunId, RunAccount>;
-  readonly doubts: Table<AttemptId, Doubt>;
   readonly effects: LedgerEffect[] = [];
   readonly #from: LedgerState;
+  // Created when they are needed, which is in few decisions.
+  #waits: Table<RunId, readonly RunId[]> | null = null;
+  #pages: Table<string, readonly Queued[]> | null = null;
+  #doubts: Table<AttemptId, Doubt> | null = null;
 
   constructor(from: LedgerState) {
     const { source } = from;
     this.#from = from;
     this.tree = from.tree;
     this.slots = new SlotTable(this, from);
-    this.waits = new Table("wait", from.waits, source && ((run) => source.waits(run)));
-    this.pages = new Table("page", from.pages, source && ((name) => source.page(name)));
     this.accounts = new Table("account", from.accounts, source && ((run) => source.account(run)));
-    this.doubts = new Table("doubt", from.doubts);
+  }
+
+  get waits(): Table<RunId, readonly RunId[]> {
+    const { waits, source } = this.#from;
+    return (this.#waits ??= new Table("wait", waits, source && ((run) => source.waits(run))));
+  }
+
+  get pages(): Table<string, readonly Queued[]> {
+    const { pages, source } = this.#from;
+    return (this.#pages ??= new Table("page", pages, source && ((name) => source.page(name))));
+  }
+
+  get doubts(): Table<AttemptId, Doubt> {
+    return (this.#doubts ??= new Table("doubt", this.#from.doubts));
   }
 
   /** Returns every live run with its slot. Reads all of them, so only rare decisions use it. */
@@ -63,24 +75,21 @@ export class Draft {
   }
 
   get state(): LedgerState {
-    const { tree, slots, waits, pages, accounts, doubts } = this.#from;
+    const from = this.#from;
+    const { tree } = this;
+    const slots = this.slots.rows;
+    const accounts = this.accounts.rows;
+    const waits = this.#waits ? this.#waits.rows : from.waits;
+    const pages = this.#pages ? this.#pages.rows : from.pages;
+    const doubts = this.#doubts ? this.#doubts.rows : from.doubts;
     const unchanged =
-      this.tree === tree &&
-      this.slots.rows === slots &&
-      this.waits.rows === waits &&
-      this.pages.rows === pages &&
-      this.accounts.rows === accounts &&
-      this.doubts.rows === doubts;
-    if (unchanged) return this.#from;
-    return {
-      ...this.#from,
-      tree: this.tree,
-      slots: this.slots.rows,
-      waits: this.waits.rows,
-      pages: this.pages.rows,
-      accounts: this.accounts.rows,
-      doubts: this.doubts.rows,
-    };
+      tree === from.tree &&
+      slots === from.slots &&
+      waits === from.waits &&
+      pages === from.pages &&
+      accounts === from.accounts &&
+      doubts === from.doubts;
+    return unchanged ? from : { ...from, tree, slots, waits, pages, accounts, doubts };
   }
 
   toResult<Decision>(decision: Decision): DecisionResult<Decision> {

@@ -15,7 +15,8 @@ const isAnyWaiting = ({ tree }: TreeWork): boolean => Object.keys(tree.ledger.ca
 
 /** Decides the waiting calls again if money has moved, and wakes the runs that must ask again. */
 export function decideWaiting(work: TreeWork): void {
-  if (isAnyWaiting(work) && work.isMoneyMoved) {
+  if (!isAnyWaiting(work)) return;
+  if (work.isMoneyMoved) {
     const command = { takeBy: work.now + takeGraceMs, at: work.now };
     const woken = work.decide(work.root, (state) => Ledger.decideWaiting(state, command));
     for (const { run, step } of woken) work.push(run, { kind: "budget", step });
@@ -24,7 +25,7 @@ export function decideWaiting(work: TreeWork): void {
     work.isMoneyMoved = false;
   }
   const { due } = work.tree.ledger.calls;
-  if (isAnyWaiting(work) && due !== null) armTimer(work, due);
+  if (due !== null && isAnyWaiting(work)) armTimer(work, due);
 }
 
 /** Releases the reservations that are due, if a call waits for money. */

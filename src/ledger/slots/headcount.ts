@@ -16,7 +16,7 @@ export function isLate({ deadline }: Pick<Slot, "deadline">, at: number): boolea
 /** Gives free slots to queued runs, best first. */
 export function allot(draft: Draft, at: number): void {
   const free = room(draft);
-  if (free <= 0) return;
+  if (free <= 0 || Object.keys(draft.tree.headcount.line).length === 0) return;
   const next = firstInLine(draft, free, at);
   draft.prefetch({ slots: next });
   for (const run of next) grant(draft, run, at);

@@ -1,4 +1,5 @@
 import {
+  type ApprovalId,
   type HistoryRetention,
   Json,
   type ObjectContext,
@@ -24,13 +25,18 @@ export function listUnprojected(
   if (tree === null)
     return { events: [], runs: [], retentions: {}, approvals: [], more: false, closed: false };
   const { events: found, more } = events(object, argument);
-  const runs = withAncestors(object, [...new Set(found.map(({ runId }) => runId))]);
-  const asked = [...new Set(found.flatMap((event) => ("approvalId" in event ? [event.approvalId] : [])))];
+  const named = new Set<RunId>();
+  const asked = new Set<ApprovalId>();
+  for (const event of found) {
+    named.add(event.runId);
+    if ("approvalId" in event) asked.add(event.approvalId);
+  }
+  const runs = withAncestors(object, [...named]);
   return {
     events: found,
     runs: runs.flatMap((run) => toListedRun(object, tree, run) ?? []),
     retentions: Json.as(Object.fromEntries(runs.map((run) => [run, retentionOf(object, run)]))),
-    approvals: asked.flatMap((id) => approvalOf(object, id) ?? []),
+    approvals: [...asked].flatMap((id) => approvalOf(object, id) ?? []),
     more,
     closed: tree.status === "closed",
   };
@@ -40,7 +46,8 @@ export function listUnprojected(
 function withAncestors(object: ObjectContext, runs: readonly RunId[]): readonly RunId[] {
   const found = new Set(runs);
   for (let level = runs; level.length > 0;) {
-    object.prefetch([...level.flatMap((run) => [slotKey(run), runKey(run)]), ...endedKeys(level)]);
+    if (!object.keepsReferences)
+      object.prefetch([...level.flatMap((run) => [slotKey(run), runKey(run)]), ...endedKeys(level)]);
     const parents = new Set(level.flatMap((run) => parentOf(object, run) ?? []));
     level = [...parents].filter((run) => !found.has(run));
     for (const run of level) found.add(run);

@@ -51,10 +51,11 @@ export const endedKeys = (runs: readonly RunId[]): readonly string[] => [
 
 /** Returns the record of an ended run. Null if it is alive, or never existed. */
 export function endedOf(object: ObjectContext, run: RunId): EndedRecord | null {
-  object.prefetch(endedKeys([run]));
+  if (!object.keepsReferences) object.prefetch(endedKeys([run]));
   const own = readEnded(object, run);
-  const page = Json.as<readonly EndedRecord[]>(object.get(endedPageKey(run)) ?? []);
-  return own ?? page.find(({ result }) => result.runId === run) ?? null;
+  if (own) return own;
+  const page = Json.as<readonly EndedRecord[] | null>(object.get(endedPageKey(run)));
+  return page?.find(({ result }) => result.runId === run) ?? null;
 }
 
 /** Returns the agent of a run that may have ended, as a field of an event. Empty if the run never existed. */

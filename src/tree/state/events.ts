@@ -26,8 +26,9 @@ export const eventKeys = (first: number, last: number): readonly string[] =>
 /** Writes the events that a call has appended. */
 export function writeEvents(object: ObjectContext, appended: readonly NumberedEvent[]): void {
   for (let from = 0; from < appended.length; from += eventsPerValue) {
-    const [first, ...others] = appended.slice(from, from + eventsPerValue);
-    if (first) object.set(eventKey(first.seq), Json.of([first, ...others]));
+    const value = appended.slice(from, from + eventsPerValue);
+    const [first] = value;
+    if (first) object.set(eventKey(first.seq), Json.of(value));
   }
 }
 
@@ -62,7 +63,8 @@ export function events(object: ObjectContext, { after, limit }: ArgumentOf<"even
       if (!object.keepsReferences) object.prefetch(eventKeys(seq, loaded));
     }
     const value = readValue(object, seq);
-    const wanted = value.filter((event) => event.seq > after);
+    // Readers usually continue where a value begins.
+    const wanted = seq > after ? value : value.filter((event) => event.seq > after);
     if (!object.keepsReferences) characters += JSON.stringify(wanted).length;
     found.push(...wanted);
     seq += Math.max(1, value.length);

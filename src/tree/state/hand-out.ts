@@ -21,17 +21,16 @@ interface HandOutResult {
 
 /**
  * Decides how new events of a tree get to its projector. After a quiet period, the order carries the events. Events
- * that follow soon wait a moment, and the projector then reads all of them. Null: there is nothing new, or an order is
- * on its way. `appended`: the events of this call, which are the tree's last ones.
+ * that follow soon wait a moment, and the projector then reads all of them. There must be new events, and no order on
+ * its way. `appended`: the events of this call, which are the tree's last ones.
  */
 export function handOut(
   tree: TreeRecord,
   appended: readonly NumberedEvent[],
   atHand: BatchContent,
-): HandOutResult | null {
+): HandOutResult {
   const { clock: now, seq, projection } = tree;
-  const { upTo, asked, at = now, batches = 0 } = projection;
-  if (asked || seq <= upTo) return null;
+  const { upTo, at = now, batches = 0 } = projection;
   const isComplete = upTo === seq - appended.length;
   const batch = isComplete && now >= at + projectionDelayMs ? batchAtHand(tree, appended, atHand) : null;
   if (!batch)

@@ -1,6 +1,7 @@
 import { keysOf, RunId, type AgentId, type ObjectContext, type Priority, type TreeId } from "#kernel";
 import {
   Ledger,
+  noRows,
   type Holder,
   type LedgerSource,
   type LedgerState,
@@ -26,6 +27,11 @@ const linePageKey = (name: string): string => `line/${name}`;
 
 type Rows = Pick<LedgerState, "slots" | "waits" | "pages">;
 
+type PrefetchedRows = Parameters<LedgerSource["prefetch"]>[0];
+
+const noWaits: Rows["waits"] = Object.freeze(noRows());
+const noPages: Rows["pages"] = Object.freeze(noRows());
+
 /** The accounts of a tree, which are in the records of its runs. */
 export interface AccountRows {
   get(run: RunId): RunAccount | undefined;
@@ -36,56 +42,82 @@ export interface AccountRows {
 /** The rows of the ledger that one call reads and changes. */
 export class LedgerRows {
   readonly #object: ObjectContext;
+  readonly #tree: TreeId;
+  readonly #accounts: AccountRows;
   readonly slots: StoredRows<RunId, Slot>;
-  readonly #waits: StoredRows<RunId, readonly RunId[]>;
-  readonly #pages: StoredRows<string, readonly Queued[]>;
-  readonly #stored: LiveRuns;
-  readonly #source: LedgerSource;
+  // Created when they are needed: most calls decide about money only.
+  #waits: StoredRows<RunId, readonly RunId[]> | null = null;
+  #pages: StoredRows<string, readonly Queued[]> | null = null;
+  #live: LiveRuns | null = null;
+  #source: LedgerSource | null = null;
 
   constructor(object: ObjectContext, tree: TreeId, accounts: AccountRows) {
     this.#object = object;
+    this.#tree = tree;
+    this.#accounts = accounts;
     this.slots = new StoredRows(object, slotKey, { read: readSlot, write: writeSlot });
-    this.#waits = new StoredRows(object, waitsKey);
-    this.#pages = new StoredRows(object, linePageKey);
-    this.#stored = new LiveRuns(object, tree);
-    this.#source = {
-      slot: (run) => this.slots.get(run) ?? undefined,
-      waits: (run) => this.#waits.get(run) ?? undefined,
-      account: (run) => accounts.get(run),
-      page: (name) => this.#pages.get(name) ?? undefined,
-      runs: () => this.runs(),
-      children: (run) => this.#stored.children(run).filter((child) => !this.#hasEnded(child)),
-      holders: () => this.#holders(),
-      prefetch: ({ slots = [], waits = [], pages = [], accounts: others = [] }) =>
-        object.prefetch([
-          ...accounts.listMissingKeys(others),
-          ...this.slots.listMissingKeys(slots),
-          ...this.#waits.listMissingKeys(waits),
-          ...this.#pages.listMissingKeys([...new Set(pages)]),
-        ]),
-    };
   }
 
   /** Returns the rows that were read so far, and the source of the others. */
   read(): Rows & Pick<LedgerState, "source"> {
     return {
       slots: this.slots.present,
-      waits: this.#waits.present,
-      pages: this.#pages.present,
-      source: this.#source,
+      waits: this.#waits?.present ?? noWaits,
+      pages: this.#pages?.present ?? noPages,
+      source: (this.#source ??= this.#createSource()),
     };
+  }
+
+  #createSource(): LedgerSource {
+    return {
+      slot: (run) => this.slots.get(run) ?? undefined,
+      waits: (run) => this.#getWaitRows().get(run) ?? undefined,
+      account: (run) => this.#accounts.get(run),
+      page: (name) => this.#getPageRows().get(name) ?? undefined,
+      runs: () => this.runs(),
+      children: (run) =>
+        this.#getLiveRuns()
+          .children(run)
+          .filter((child) => !this.#hasEnded(child)),
+      holders: () => this.#holders(),
+      prefetch: (rows) => this.#prefetch(rows),
+    };
+  }
+
+  #prefetch({ slots = [], waits = [], pages = [], accounts = [] }: PrefetchedRows): void {
+    if (this.#object.keepsReferences) return;
+    this.#object.prefetch([
+      ...this.#accounts.listMissingKeys(accounts),
+      ...this.slots.listMissingKeys(slots),
+      ...this.#getWaitRows().listMissingKeys(waits),
+      ...this.#getPageRows().listMissingKeys([...new Set(pages)]),
+    ]);
+  }
+
+  #getWaitRows(): StoredRows<RunId, readonly RunId[]> {
+    return (this.#waits ??= new StoredRows(this.#object, waitsKey));
+  }
+
+  #getPageRows(): StoredRows<string, readonly Queued[]> {
+    return (this.#pages ??= new StoredRows(this.#object, linePageKey));
+  }
+
+  #getLiveRuns(): LiveRuns {
+    return (this.#live ??= new LiveRuns(this.#object, this.#tree));
   }
 
   /** Takes over the changes of a decision. */
   apply(before: Rows, after: Rows): void {
-    change(this.slots, before.slots, after.slots);
-    change(this.#waits, before.waits, after.waits);
-    change(this.#pages, before.pages, after.pages);
+    if (before.slots !== after.slots) change(this.slots, before.slots, after.slots);
+    if (before.waits !== after.waits) change(this.#getWaitRows(), before.waits, after.waits);
+    if (before.pages !== after.pages) change(this.#getPageRows(), before.pages, after.pages);
   }
 
   /** Returns every live run, in spawn order. */
   runs(): readonly RunId[] {
-    const stored = this.#stored.all().flatMap(({ run }) => (this.#hasEnded(run) ? [] : [run]));
+    const stored = this.#getLiveRuns()
+      .all()
+      .flatMap(({ run }) => (this.#hasEnded(run) ? [] : [run]));
     return [...stored, ...this.#listSpawned()];
   }
 
@@ -96,7 +128,8 @@ export class LedgerRows {
     const known = Map.groupBy(keysOf(present), (run) => present[run]?.parent ?? null);
     // The set grows during the iteration.
     for (const parent of found) {
-      for (const child of this.#stored.children(parent)) if (!this.slots.isRead(child)) found.add(child);
+      for (const child of this.#getLiveRuns().children(parent))
+        if (!this.slots.isRead(child)) found.add(child);
       for (const child of known.get(parent) ?? []) found.add(child);
     }
     return [...found];
@@ -105,7 +138,7 @@ export class LedgerRows {
   /** Returns the oldest run of an agent that is not cancelled. Null if there is none. */
   findOldest(agentId: AgentId, agentOf: (run: RunId) => AgentId | undefined): RunId | null {
     const isOpen = (run: RunId): boolean => this.slots.get(run)?.cancelled === null;
-    for (const run of this.#stored.ofAgent(agentId)) if (isOpen(run)) return run;
+    for (const run of this.#getLiveRuns().ofAgent(agentId)) if (isOpen(run)) return run;
     return this.#listSpawned().find((run) => agentOf(run) === agentId && isOpen(run)) ?? null;
   }
 
@@ -118,10 +151,10 @@ export class LedgerRows {
       const { parent = null } = now ?? {};
       changes.push({ run, now: now && { parent, agentId: agentOf(run), priority: getHeldPriority(now) } });
     }
-    this.#stored.commit(changes);
+    if (changes.length > 0) this.#getLiveRuns().commit(changes);
     this.slots.commit();
-    this.#waits.commit();
-    this.#pages.commit();
+    this.#waits?.commit();
+    this.#pages?.commit();
     for (const { run, now } of changes) if (!now) this.#object.clear(waitsKey(run));
   }
 
@@ -130,11 +163,13 @@ export class LedgerRows {
    * spawn order.
    */
   #holders(): readonly Holder[] {
-    return this.#stored.all().flatMap(({ run, priority: listed }) => {
-      const read = this.slots.isRead(run) ? this.slots.get(run) : undefined;
-      const priority = read === undefined ? listed : read && getHeldPriority(read);
-      return priority === null ? [] : [{ run, priority, order: RunId.number(run) }];
-    });
+    return this.#getLiveRuns()
+      .all()
+      .flatMap(({ run, priority: listed }) => {
+        const read = this.slots.isRead(run) ? this.slots.get(run) : undefined;
+        const priority = read === undefined ? listed : read && getHeldPriority(read);
+        return priority === null ? [] : [{ run, priority, order: RunId.number(run) }];
+      });
   }
 
   #hasEnded(run: RunId): boolean {
@@ -155,7 +190,6 @@ function change<Id extends string, Row extends object>(
   before: Readonly<Record<Id, Row>>,
   after: Readonly<Record<Id, Row>>,
 ): void {
-  if (before === after) return;
   for (const id of keysOf(after)) {
     const row = after[id];
     if (row !== before[id]) rows.set(id, Array.isArray(row) && row.length === 0 ? null : row);

@@ -90,9 +90,8 @@ export class LiveRuns {
 
   /** Writes the changes. */
   commit(changes: readonly LiveChange[]): void {
-    if (changes.length === 0) return;
     const byPage = Map.groupBy(changes, ({ run }) => getLivePage(run));
-    this.#object.prefetch([...byPage.keys()].map(pageKey));
+    if (!this.#object.keepsReferences) this.#object.prefetch([...byPage.keys()].map(pageKey));
     for (const [page, changed] of byPage) this.#change(page, changed);
   }
 

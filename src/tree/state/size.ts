@@ -17,8 +17,38 @@ export const maxItemBytes = ({ maxValueBytes }: ObjectContext): number => Math.f
 
 const encoder = new TextEncoder();
 
+/** Maximum bytes of a character in JSON text: an escape, or UTF-8. */
+const bytesPerCharacter = 6;
+
+/** Maximum bytes of a number or a constant, with the punctuation of a field. */
+const bytesPerField = 32;
+
+/**
+ * Returns an upper bound of the bytes of a value's JSON text. Most values are so short that the bound is enough, and it
+ * makes no text. A value with deeper objects has no bound, and a bound above the limit is not completed.
+ */
+function boundBytes(
+  value: unknown,
+  { limit, depth }: { readonly limit: number; readonly depth: number },
+): number {
+  if (typeof value === "string") return value.length * bytesPerCharacter + bytesPerField;
+  if (typeof value !== "object" || value === null) return bytesPerField;
+  if (depth === 0) return Infinity;
+  let bytes = bytesPerField * (Array.isArray(value) ? value.length + 1 : 1);
+  for (const name in value) {
+    const field: unknown = Reflect.get(value, name);
+    bytes += name.length * bytesPerCharacter + bytesPerField;
+    if (typeof field === "string") bytes += field.length * bytesPerCharacter;
+    else if (typeof field === "object" && field !== null)
+      bytes += boundBytes(field, { limit, depth: depth - 1 });
+    if (bytes > limit) return bytes;
+  }
+  return bytes;
+}
+
 /** Returns the bytes of a value's JSON text if they exceed the limit. Null if not. */
 function excess(value: unknown, limit: number): number | null {
+  if (boundBytes(value, { limit, depth: 3 }) <= limit) return null;
   const text = JSON.stringify(value ?? null);
   // UTF-8 uses at most 3 bytes per UTF-16 code unit.
   if (text.length * 3 <= limit) return null;
@@ -41,20 +71,9 @@ export function checkSize(what: string, value: unknown, limit: number): void {
 /** Maximum length of a text in an event that is too large. Longer texts are cut. */
 const maxTextCharacters = 4_000;
 
-/** Whether an event is so short that its bytes need not be counted. Most events hold numbers and short texts. */
-function isShort(event: NumberedEvent): boolean {
-  let characters = 0;
-  for (const name in event) {
-    const value: unknown = Reflect.get(event, name);
-    if (typeof value === "object" && value !== null) return false;
-    if (typeof value === "string") characters += value.length;
-  }
-  return characters < maxTextCharacters;
-}
-
 /** Cuts the texts of an event that is too large, such as an error message that quotes a whole page. */
 export function fitEvent(event: NumberedEvent): NumberedEvent {
-  if (isShort(event) || excess(event, maxEventBytes) === null) return event;
+  if (excess(event, maxEventBytes) === null) return event;
   const error = "error" in event && event.error ? { error: { ...event.error } } : {};
   if (error.error) {
     const { code, message = "" } = error.error;

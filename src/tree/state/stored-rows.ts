@@ -81,7 +81,8 @@ export class StoredRows<Id extends string, Row extends object> {
   }
 
   commit(): void {
-    for (const { id, now } of this.changes()) {
+    for (const [id, { stored, now }] of this.#rows) {
+      if (now === stored) continue;
       if (now) this.#access.write(this.#object, id, now);
       else this.#object.clear(this.#keyOf(id));
     }

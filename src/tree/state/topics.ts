@@ -319,6 +319,7 @@ export function prefetchTopic(object: ObjectContext, run: RunId, topic: TopicId)
 }
 
 function prefetchTopics(object: ObjectContext, run: RunId, stored: readonly StoredItem[]): void {
+  if (object.keepsReferences) return;
   const topics = new Set(stored.flatMap((item) => (item.kind === "unread" ? [item.topic] : [])));
   if (topics.size === 0) return;
   object.prefetch(

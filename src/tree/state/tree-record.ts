@@ -42,7 +42,7 @@ export const treeKeys: readonly string[] = [treeKey, infoKey];
 
 /** Reads a tree. Null: there is no such tree. */
 export function readTree(object: ObjectContext): TreeRecord | null {
-  object.prefetch(treeKeys);
+  if (!object.keepsReferences) object.prefetch(treeKeys);
   const changing = Json.as<Omit<TreeRecord, keyof TreeInfo> | null>(object.get(treeKey));
   if (!changing) return null;
   if (object.keepsReferences) return Json.as(Json.of(changing));

@@ -63,6 +63,8 @@ export interface Occasion {
 export class TreeWork {
   readonly object: ObjectContext;
   readonly host: TreeDeps;
+  /** The tree's own time, from its engine. Callers' clocks do not count. */
+  readonly now: number;
   #tree: TreeRecord;
   /** Null: the tree is not stored yet. */
   readonly #storedTree: TreeRecord | null;
@@ -80,6 +82,7 @@ export class TreeWork {
   private constructor(object: ObjectContext, host: TreeDeps, tree: TreeRecord, stored: TreeRecord | null) {
     this.object = object;
     this.host = host;
+    this.now = tree.clock;
     this.#tree = tree;
     this.#storedTree = stored;
     this.#rows = new LedgerRows(object, tree.treeId, {
@@ -110,8 +113,10 @@ export class TreeWork {
     { run }: Occasion,
     names: readonly string[] = [],
   ): TreeWork | null {
-    const runs = run === undefined ? [] : [run, RunId.root(RunId.tree(run))];
-    object.prefetch([...treeKeys, ...runs.flatMap((id) => [slotKey(id), runKey(id)]), ...names]);
+    if (!object.keepsReferences) {
+      const runs = run === undefined ? [] : [run, RunId.root(RunId.tree(run))];
+      object.prefetch([...treeKeys, ...runs.flatMap((id) => [slotKey(id), runKey(id)]), ...names]);
+    }
     const record = readTree(object);
     if (record === null) return null;
     const clock = tickClock(record.clock, object.now());
@@ -121,11 +126,6 @@ export class TreeWork {
 
   get tree(): TreeRecord {
     return this.#tree;
-  }
-
-  /** The tree's own time, from its engine. Callers' clocks do not count. */
-  get now(): number {
-    return this.#tree.clock;
   }
 
   /** The number of the last event. */
@@ -163,7 +163,7 @@ export class TreeWork {
 
   /** Loads the slots of these runs together. */
   loadSlots(runs: readonly RunId[]): void {
-    this.object.prefetch(this.#rows.slots.listMissingKeys(runs));
+    if (!this.object.keepsReferences) this.object.prefetch(this.#rows.slots.listMissingKeys(runs));
   }
 
   /**
@@ -241,14 +241,16 @@ export class TreeWork {
 
   /** Returns the runs from the root down to a run, both included. Empty for a run that is not alive. */
   path(run: RunId): readonly RunId[] {
-    this.#prefetch([run]);
-    this.#prefetch(this.run(run)?.ancestors ?? []);
+    if (!this.object.keepsReferences) {
+      this.#prefetch([run]);
+      this.#prefetch(this.run(run)?.ancestors ?? []);
+    }
     return Ledger.path({ get: (id) => this.slot(id) }, run);
   }
 
   /** Loads the slots and records of several runs together. */
   load(runs: readonly RunId[]): void {
-    this.#prefetch(runs);
+    if (!this.object.keepsReferences) this.#prefetch(runs);
     for (const id of runs) this.run(id);
   }
 
@@ -313,7 +315,8 @@ export class TreeWork {
       readonly agent?: AgentId;
     } = {},
   ): void {
-    const seq = this.seq + 1;
+    const seq = this.#tree.seq + this.#events.length + 1;
+    const known = this.#runs.get(run);
     const event = {
       ...payload,
       v: protocolNumber,
@@ -321,7 +324,7 @@ export class TreeWork {
       eventId: EventId.of(run, options.place ?? `${type}/${seq}`),
       treeId: this.#tree.treeId,
       runId: run,
-      agent: options.agent ?? (this.lastKnown(run) ?? this.run(run))?.agentId,
+      agent: options.agent ?? (known?.now ?? known?.stored ?? this.run(run))?.agentId,
       at: options.at ?? this.now,
       attempt: options.attempt ?? null,
       seq,
@@ -337,7 +340,7 @@ export class TreeWork {
 
   /** Returns the events that this call has appended and passed to no run. */
   get untaken(): readonly NumberedEvent[] {
-    return this.#events.filter(({ runId }) => runId !== this.#taken);
+    return this.#taken === null ? this.#events : this.#events.filter(({ runId }) => runId !== this.#taken);
   }
 
   /** Puts an item into a live run's inbox and wakes the run. Does nothing if it has ended. */
@@ -359,15 +362,16 @@ export class TreeWork {
 
   /** Hands new events to the projector. */
   #project(): void {
-    if (!this.host.projects) return;
+    const { asked, upTo } = this.#tree.projection;
+    if (!this.host.projects || asked || this.seq <= upTo) return;
     const { slots } = this.#rows;
     const handed = handOut({ ...this.#tree, seq: this.seq }, this.#events, {
       record: (run) => this.#runs.get(run),
       slot: (run) => (slots.isRead(run) ? slots.get(run) : undefined),
       getEnded: (run) => readEnded(this.object, run),
     });
-    if (handed) this.orderProjector(handed.order, handed.when);
-    if (handed) this.change({ projection: handed.projection });
+    this.orderProjector(handed.order, handed.when);
+    this.change({ projection: handed.projection });
   }
 
   /** Writes the changes. */

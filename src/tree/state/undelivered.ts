@@ -34,15 +34,18 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
 
 /** Records, for each live run with hooks, its events that this call has appended and not passed to it. */
 export function noteUndelivered(work: TreeWork): void {
+  /** The run of the last event, unless it has hooks. Most events of a call are of one run. */
+  let withoutHooks: RunId | null = null;
   for (const { runId, agent, seq } of work.untaken) {
+    if (runId === withoutHooks) continue;
+    const hasHooks = work.slot(runId) !== undefined && work.host.policyOf(agent).hasHooks;
+    const run = hasHooks ? work.run(runId) : null;
+    if (!run?.undeliveredEvents) {
+      withoutHooks = runId;
+      continue;
+    }
     const value = valueOf(seq, work.tree.seq + 1);
-    const isTold = work.slot(runId) !== undefined && work.host.policyOf(agent).hasHooks;
-    const run = isTold ? work.run(runId) : null;
-    if (
-      run?.undeliveredEvents &&
-      run.undeliveredEvents.length < maxUndelivered &&
-      run.undeliveredEvents.at(-1) !== value
-    )
+    if (run.undeliveredEvents.length < maxUndelivered && run.undeliveredEvents.at(-1) !== value)
       work.put(runId, { ...run, undeliveredEvents: [...run.undeliveredEvents, value] });
   }
 }
