@@ -46,14 +46,15 @@ export const Price = {
 
   /** Returns the highest rates of a call with a prompt of at most `inputTokens`, cached, written or neither. */
   dearest(price: Price, inputTokens: number): Pick<Rates, "input" | "output"> {
-    const reached = (price.tiers ?? []).filter((tier) => tier.aboveInputTokens < inputTokens);
-    const possible: readonly Rates[] = [price, ...reached];
-    return {
-      input: Math.max(
-        ...possible.flatMap(({ input, cachedInput = 0, cacheWrite = 0 }) => [input, cachedInput, cacheWrite]),
-      ),
-      output: Math.max(...possible.map(({ output }) => output)),
-    };
+    const { cachedInput = 0, cacheWrite = 0, tiers = [] } = price;
+    let input = Math.max(price.input, cachedInput, cacheWrite);
+    let { output } = price;
+    for (const tier of tiers) {
+      if (tier.aboveInputTokens >= inputTokens) continue;
+      input = Math.max(input, tier.input, tier.cachedInput ?? 0, tier.cacheWrite ?? 0);
+      output = Math.max(output, tier.output);
+    }
+    return { input, output };
   },
 
   /** Returns the maximum cost of a call with at most these tokens. */
@@ -64,13 +65,15 @@ export const Price = {
 
   /** Returns the first invalid field with its value. Null if there is none. */
   fault(price: Price): string | null {
-    for (const [place, rates] of [["", price] as const, ...tiersOf(price)]) {
-      const name = rateNames.find((each) => !isAmount(rates[each] ?? defaultOf(each)));
-      if (name) return `${place}${name} must be a finite number >= 0, got ${String(rates[name])}`;
+    const fault = findRateFault(price, "");
+    if (fault !== null) return fault;
+    for (const [index, tier] of (price.tiers ?? []).entries()) {
+      const place = `tiers[${index}].`;
+      const tierFault = findRateFault(tier, place);
+      if (tierFault !== null) return tierFault;
+      if (!isCount(tier.aboveInputTokens))
+        return `${place}aboveInputTokens must be an integer >= 0, got ${tier.aboveInputTokens}`;
     }
-    for (const [place, { aboveInputTokens }] of tiersOf(price))
-      if (!isCount(aboveInputTokens))
-        return `${place}aboveInputTokens must be an integer >= 0, got ${aboveInputTokens}`;
     if (price.request !== undefined && !isCount(price.request))
       return `request must be an integer >= 0, got ${price.request}`;
     return null;
@@ -88,21 +91,33 @@ export const Price = {
    * it agrees with one that has it. Null: the prices differ.
    */
   join(a: Price, b: Price): Price | null {
-    if (form(a) === form(b)) return a;
+    if (hasSameRates(a, b) || form(a) === form(b)) return a;
     if (form(withoutWrites(a)) !== form(withoutWrites(b))) return null;
     if (form(a) === form(withoutWrites(a))) return b;
     return form(b) === form(withoutWrites(b)) ? a : null;
   },
 } as const;
 
-function tiersOf({ tiers = [] }: Price): readonly (readonly [place: string, tier: PriceTier])[] {
-  return tiers.map((tier, index) => [`tiers[${index}].`, tier]);
+/** Returns the first invalid rate with its value. Null if there is none. `input` and `output` are required. */
+function findRateFault(rates: Rates, place: string): string | null {
+  for (const name of rateNames) {
+    const isRequired = name === "input" || name === "output";
+    const rate = rates[name] ?? (isRequired ? undefined : 0);
+    if (typeof rate !== "number" || !Number.isFinite(rate) || rate < 0)
+      return `${place}${name} must be a finite number >= 0, got ${String(rates[name])}`;
+  }
+  return null;
 }
 
-/** Returns the default of a rate. Undefined: the rate is required. */
-function defaultOf(name: (typeof rateNames)[number]): Micros | undefined {
-  return name === "cachedInput" || name === "cacheWrite" ? 0 : undefined;
-}
+/** Whether two prices without tiers have the same fields. */
+const hasSameRates = (a: Price, b: Price): boolean =>
+  !a.tiers &&
+  !b.tiers &&
+  a.input === b.input &&
+  a.output === b.output &&
+  a.cachedInput === b.cachedInput &&
+  a.cacheWrite === b.cacheWrite &&
+  a.request === b.request;
 
 function withoutWrites(price: Price): Price {
   const { cacheWrite: _written, tiers = [], ...rest } = price;
@@ -124,6 +139,4 @@ const ratesForm = ({ input, output, cachedInput = input, cacheWrite }: Rates): r
   cacheWrite ?? null,
 ];
 
-const isAmount = (value: unknown): boolean =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0;
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;

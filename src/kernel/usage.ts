@@ -31,7 +31,11 @@ export const Usage = {
   },
   /** Whether a provider's report can be booked: whole, not negative, the cached and written parts inside the input. */
   isSane: ({ input, output, cachedInput = 0, cacheWrite = 0 }: Usage): boolean =>
-    [input, output, cachedInput, cacheWrite].every((count) => Number.isSafeInteger(count) && count >= 0) &&
+    Number.isSafeInteger(input) &&
+    Number.isSafeInteger(output) &&
+    Number.isSafeInteger(cachedInput) &&
+    Number.isSafeInteger(cacheWrite) &&
+    Math.min(input, output, cachedInput, cacheWrite) >= 0 &&
     cachedInput + cacheWrite <= input,
   add(a: Usage, b: Usage): Usage {
     const cacheWrite = (a.cacheWrite ?? 0) + (b.cacheWrite ?? 0);

@@ -66,7 +66,7 @@ export class Table<Key extends string, Row extends object> {
 
   /** Returns a row. @throws NotFoundError if the host has not loaded a row that the command needs. */
   need(key: Key): Row {
-    const row = this.get(key);
+    const row = this.#rows[key] ?? this.get(key);
     if (!row) throw new NotFoundError({ what: this.#what, id: key });
     return row;
   }

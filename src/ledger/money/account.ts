@@ -141,8 +141,10 @@ export const Account = {
     waiting: [],
   }),
   /** Returns everything that counts against the limits. */
-  spend: ({ settled, reserved, inDoubt }: Account): Amounts =>
-    Amounts.add(Amounts.add(settled, reserved), inDoubt),
+  spend: ({ settled, reserved, inDoubt }: Account): Amounts => ({
+    tokens: settled.tokens + reserved.tokens + inDoubt.tokens,
+    costMicros: settled.costMicros + reserved.costMicros + inDoubt.costMicros,
+  }),
   /** Books a call that begins. */
   reserve:
     (ceiling: Amounts): Booking =>
@@ -185,6 +187,7 @@ export const Account = {
       }),
   /** Returns the dimensions in which the limits are overspent. */
   overspent: (account: Account): Account["exceeded"] => {
+    if (account.maxTokens === null && account.maxCostMicros === null) return none;
     const { tokens, costMicros } = Account.spend(account);
     const { maxTokens, maxCostMicros } = account;
     return [
@@ -194,11 +197,15 @@ export const Account = {
   },
 } as const;
 
+const none: Account["exceeded"] = [];
+
 /**
  * Marks exceeded dimensions. A mark stays even if other calls turn out cheaper than their ceilings, because reports
  * have no bound.
  */
 function markExceeded(account: Account): Account {
-  const fresh = Account.overspent(account).filter((dimension) => !account.exceeded.includes(dimension));
+  const overspent = Account.overspent(account);
+  if (overspent.length === 0) return account;
+  const fresh = overspent.filter((dimension) => !account.exceeded.includes(dimension));
   return fresh.length === 0 ? account : { ...account, exceeded: [...account.exceeded, ...fresh] };
 }

@@ -44,13 +44,12 @@ export function warnings(account: Account, turns: Meter): readonly Warning[] {
   const { maxTokens, maxCostMicros: maxCost, warned } = account;
   if (maxTokens === null && maxCost === null && turns.limit === null) return none;
   const { tokens, costMicros: cost } = Account.spend(account);
-  const fresh: Warning[] = [];
-  const read = (dimension: BudgetDimension, limit: number | null, used: number): void => {
-    if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) return;
-    fresh.push({ dimension, limit, used });
-  };
-  read("tokens", maxTokens, tokens);
-  read("cost", maxCost, cost);
-  read("turns", turns.limit, turns.used);
-  return fresh;
+  let fresh: Warning[] | null = null;
+  for (const dimension of ["tokens", "cost", "turns"] as const) {
+    const limit = dimension === "tokens" ? maxTokens : dimension === "cost" ? maxCost : turns.limit;
+    const used = dimension === "tokens" ? tokens : dimension === "cost" ? cost : turns.used;
+    if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) continue;
+    (fresh ??= []).push({ dimension, limit, used });
+  }
+  return fresh ?? none;
 }

@@ -103,29 +103,27 @@ export function addCaps(
   { maxTokens, maxCostMicros }: Pick<Account, "maxTokens" | "maxCostMicros">,
   slice: (limit: number) => number,
 ): void {
+  if (maxTokens === null && maxCostMicros === null) return;
   const { settled, reserved, inDoubt, inFlight, waitsForTopUp, exceeded } = account;
-  const add = (
-    dimension: "tokens" | "cost",
-    limit: number | null,
-    of: (amounts: Amounts) => number,
-  ): void => {
-    if (limit === null) return;
-    const held = of(reserved);
-    const used = of(settled) + held + of(inDoubt);
+  for (const dimension of ["tokens", "cost"] as const) {
+    const limit = dimension === "tokens" ? maxTokens : maxCostMicros;
+    if (limit === null) continue;
+    const field = dimension === "tokens" ? "tokens" : "costMicros";
+    const held = reserved[field];
+    const doubted = inDoubt[field];
+    const used = settled[field] + held + doubted;
     caps.push({
       dimension,
       usable: limit - slice(limit),
       used,
-      freeable: held - of(fixed),
+      freeable: held - fixed[field],
       inFlight,
       waitsForTopUp,
       exceeded: exceeded.includes(dimension),
-      met: { dimension, account: name, owner, limit, used, reserved: held, inDoubt: of(inDoubt) },
+      met: { dimension, account: name, owner, limit, used, reserved: held, inDoubt: doubted },
       refusedFor: "exhausted",
     });
-  };
-  add("tokens", maxTokens, ({ tokens }) => tokens);
-  add("cost", maxCostMicros, ({ costMicros }) => costMicros);
+  }
 }
 
 /** Appends a limit of turns, if any. No call in flight returns a turn, and no report exceeds the limit. */
