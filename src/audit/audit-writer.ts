@@ -46,9 +46,14 @@ export class AuditWriter {
     this.#host = host;
   }
 
+  /** Whether the store keeps what is appended. If not, notes need not be made. */
+  get keeps(): boolean {
+    return this.#host.audit.keeps !== false;
+  }
+
   /** Appends the notes that are not written yet, all or nothing. */
   async record(partition: Partition, notes: readonly AuditNote[]): Promise<void> {
-    if (notes.length === 0 || this.#host.audit.keeps === false) return;
+    if (notes.length === 0 || !this.keeps) return;
     const state = this.#state(Partition.key(partition));
     const batch = (state.next ??= this.#batch(partition, state));
     for (const note of notes) if (!batch.notes.has(note.source)) batch.notes.set(note.source, note);

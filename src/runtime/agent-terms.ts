@@ -27,6 +27,13 @@ function termsOf(
   return Object.fromEntries(terms);
 }
 
+/** Whether a map still holds these agents, in this order. */
+function isSame(of: readonly Agent[], agents: ReadonlyMap<string, Agent>): boolean {
+  let index = 0;
+  for (const agent of agents.values()) if (agent !== of[index++]) return false;
+  return index === of.length;
+}
+
 /** Returns the configuration that the trees of a runtime are executed with. */
 export function treeHostOf(
   agents: ReadonlyMap<string, Agent>,
@@ -42,9 +49,8 @@ export function treeHostOf(
   return {
     // The agents change when their extensions are loaded.
     get agents() {
-      const of = [...agents.values()];
-      const isSame = known?.of.every((agent, index) => agent === of[index]);
-      known = known && isSame ? known : { of, terms: termsOf(agents, retention) };
+      if (!known || !isSame(known.of, agents))
+        known = { of: [...agents.values()], terms: termsOf(agents, retention) };
       return known.terms;
     },
     policyOf: createLaunchPolicies(agents, options),

@@ -50,7 +50,7 @@ export const noSpend = (userId: UserId | null): TreeSpend => ({
 /** Adds events to the roll-up of their tree. Events that it covers already change nothing. */
 export function foldSpend(before: TreeSpend, events: readonly NumberedEvent[]): TreeSpend {
   const fold = new SpendFold(before);
-  for (const event of events) if (event.seq > before.seq) fold.take(event);
+  for (const event of events) if (event.seq > before.seq && noted.has(event.type)) fold.take(event);
   const seq = Math.max(before.seq, events.at(-1)?.seq ?? 0);
   return { ...before, seq, rows: [...fold.rows.values()], calls: [...fold.calls.values()] };
 }
@@ -154,7 +154,9 @@ class SpendFold {
     const place = { hour: Spend.hourOf(at), agentType, model };
     const key = toSpendKey(place);
     const before = this.rows.get(key) ?? Spend.none;
-    this.rows.set(key, { ...place, ...Spend.add(before, { ...Spend.none, ...figures }) });
+    const row = { ...before, ...place };
+    for (const name of Spend.figureNames) row[name] += figures[name] ?? 0;
+    this.rows.set(key, row);
   }
 }
 

@@ -21,7 +21,7 @@ import {
   type TreeMethod,
   projectorType,
 } from "#tree";
-import { auditOf, erasure, type AuditWriter } from "#audit";
+import { auditOf, erasure, type AuditNote, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
 import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
@@ -178,9 +178,8 @@ export class Projector implements SinkDefinition {
     }
     await this.#spend.add(partition, tree, batch);
     // The audit is written before the events.
-    const notes = events.flatMap((event) => auditOf(event) ?? []);
-    await audit.record(partition, notes);
-    const kept = events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
+    if (audit.keeps) await audit.record(partition, toAuditNotes(events));
+    const kept = eraseUnkept(events, retentions);
     const isErasable = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
     await store.events.append(partition, tree, kept, isErasable);
@@ -227,6 +226,20 @@ export class Projector implements SinkDefinition {
       after = last.seq;
     }
   }
+}
+
+/** Returns the audit notes of events. */
+function toAuditNotes(events: readonly NumberedEvent[]): readonly AuditNote[] {
+  return events.flatMap((event) => auditOf(event) ?? []);
+}
+
+/** Returns the events without the content of runs whose retention is `none`. */
+function eraseUnkept(
+  events: readonly NumberedEvent[],
+  retentions: ReplyOf<"drain">["retentions"],
+): readonly NumberedEvent[] {
+  if (!Object.values(retentions).includes("none")) return events;
+  return events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
 }
 
 function ignoreThrow(act: () => void): void {
