@@ -1,25 +1,49 @@
 import { CancellationError, type CancellationToken } from "#kernel";
 
+/** A token whose creator is told of the cancel. */
+export interface OwnedToken extends CancellationToken {
+  /** Sets the callback of `cancel`. It is called once, before the listeners of the signal. */
+  onCancel(act: () => void): void;
+}
+
 /** Creates a cancellation token. It is also cancelled by `parent`, if given. */
-export function cancellationToken(parent?: AbortSignal): CancellationToken {
-  const own = new AbortController();
-  // One listener per child would leak on a long-lived parent. `AbortSignal.any` links them weakly.
-  const signal = parent ? AbortSignal.any([parent, own.signal]) : own.signal;
+export function cancellationToken(parent?: AbortSignal): OwnedToken {
+  // Created on first use: most runs never read their signal.
+  let own: AbortController | null = null;
+  let signal: AbortSignal | null = null;
+  let tell = ignore;
   // Stored separately: a parent that is cancelled later overwrites the reason of a signal that was aborted before.
   let first: string | null = null;
-  const reasonOf = (): string | null => first ?? (signal.aborted ? describeReason(signal.reason) : null);
+  const isCancelled = (): boolean => first !== null || (parent?.aborted ?? false);
+  const reasonOf = (): string | null => first ?? (parent?.aborted ? describeReason(parent.reason) : null);
+  const createSignal = (): AbortSignal => {
+    own = new AbortController();
+    own.signal.addEventListener("abort", () => tell(), { once: true });
+    // One listener per child would leak on a long-lived parent. `AbortSignal.any` links them weakly.
+    signal = parent && first === null ? AbortSignal.any([parent, own.signal]) : own.signal;
+    if (first !== null) own.abort(new CancellationError({ reason: first }));
+    return signal;
+  };
+  const signalOf = (): AbortSignal => signal ?? createSignal();
   return {
     get cancelled() {
-      return signal.aborted;
+      return isCancelled();
     },
     get reason() {
       return reasonOf();
     },
-    signal,
+    get signal() {
+      return signalOf();
+    },
+    onCancel(act) {
+      tell = act;
+    },
     cancel(reason) {
-      if (signal.aborted) return;
+      if (isCancelled()) return;
       first = reason;
-      own.abort(new CancellationError({ reason }));
+      if (own) return own.abort(new CancellationError({ reason }));
+      tell();
+      tell = ignore;
     },
     check() {
       const reason = reasonOf();
@@ -27,13 +51,15 @@ export function cancellationToken(parent?: AbortSignal): CancellationToken {
     },
     wait: () =>
       new Promise((resolve) => {
-        const tell = (): void => resolve(reasonOf() ?? "cancelled");
-        if (signal.aborted) tell();
-        else signal.addEventListener("abort", tell, { once: true });
+        const answer = (): void => resolve(reasonOf() ?? "cancelled");
+        if (isCancelled()) answer();
+        else signalOf().addEventListener("abort", answer, { once: true });
       }),
-    child: () => cancellationToken(signal),
+    child: () => cancellationToken(signalOf()),
   };
 }
+
+const ignore = (): void => undefined;
 
 function describeReason(reason: unknown): string {
   return reason instanceof CancellationError ? reason.reason : String(reason);

@@ -1,5 +1,5 @@
 export { backoffMs, type BackoffOptions } from "./backoff.ts";
-export { cancellationToken } from "./cancellation-token.ts";
+export { cancellationToken, type OwnedToken } from "./cancellation-token.ts";
 export { contentObject, ContentPort, type ContentName } from "./content-object.ts";
 export { copyJson, copyPlainJson } from "./copy-json.ts";
 export { deepFreeze } from "./deep-freeze.ts";

@@ -21,12 +21,12 @@ import {
   Json,
   PreemptedError,
   UnjournaledAwaitError,
-  type CancellationToken,
   type NumberedEvent,
   type Operation,
   type ExecutionPrimitives,
   type StepIo,
 } from "#kernel";
+import type { OwnedToken } from "#base";
 import type { ArgumentOf, FromRun, InboxBatch, ReplyOf, RunMethod, TreeMethod, InboxItem } from "#tree";
 import { ArmedTimers } from "./armed-timers.ts";
 import { checkData } from "./check-data.ts";
@@ -55,7 +55,7 @@ export class Driver {
   readonly waits = new Waits();
   readonly steps: StepNames;
   readonly #primitives: ExecutionPrimitives;
-  readonly #token: CancellationToken;
+  readonly #token: OwnedToken;
   readonly #onItem: (item: InboxItem) => void;
   readonly #effects = new Effects();
   /** Deliveries to the code, one at a time: inbox items, and calls that waited for them. */
@@ -75,7 +75,7 @@ export class Driver {
 
   constructor(options: {
     readonly primitives: ExecutionPrimitives;
-    readonly token: CancellationToken;
+    readonly token: OwnedToken;
     readonly deadline: number | null;
     readonly batch: InboxBatch;
     /** Takes items that the driver does not handle itself: everything but pauses and cancels. */
@@ -93,7 +93,7 @@ export class Driver {
     this.#intake = new Intake(options.batch);
     this.#time = options.batch.at;
     this.#raced = new RacedOperations(this.#effects, options.primitives.waitForCancel());
-    this.#token.signal.addEventListener("abort", () => this.#stop(), { once: true });
+    this.#token.onCancel(() => this.#stop());
     this.#ingest(options.batch);
   }
 
