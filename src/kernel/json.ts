@@ -63,10 +63,11 @@ function findProblem(value: unknown, depth: number): string | null {
   if (typeof value !== "object" || value === null) return null;
   if (depth > maxDepth) return ` is nested deeper than ${maxDepth} levels, or refers to itself`;
   if ("toJSON" in value && typeof value.toJSON === "function") return findProblem(value.toJSON(), depth + 1);
-  const lossy = lossyKinds.find(([kind]) => value instanceof kind);
-  if (lossy) return ` is ${lossy[1]}`;
+  for (const [kind, remedy] of lossyKinds) if (value instanceof kind) return ` is ${remedy}`;
   for (const key of Object.keys(value)) {
-    const problem = findProblem(Reflect.get(value, key), depth + 1);
+    const inner: unknown = Reflect.get(value, key);
+    if (typeof inner === "string" || typeof inner === "number") continue;
+    const problem = findProblem(inner, depth + 1);
     if (problem !== null)
       return depth < 8 ? `${Array.isArray(value) ? `[${key}]` : `.${key}`}${problem}` : problem;
   }

@@ -41,11 +41,8 @@ function sumBound(
   { reported, reader }: MeasuredInput,
 ): number {
   const preamble = tools.length > 0 ? toolPreamble : 0;
-  const messageTokens = (message: ChatMessage): number => {
-    const { bytes, files } = measure(message);
-    return files.length === 0 ? bytes : bytes + sumSizes(files, (file) => fileTokens(file, reader));
-  };
-  const boundAll = (): number => preamble + sumSizes(tools, toolBytes) + sumSizes(messages, messageTokens);
+  const boundAll = (): number =>
+    preamble + sumSizes(tools, toolBytes) + sumMessageTokens(messages, 0, reader);
   if (!reported) return boundAll();
   const covered = reported.countCovered(messages);
   const seen = new Set(reported.tools);
@@ -55,16 +52,35 @@ function sumBound(
     reported.usage.input +
     (reported.tools.length > 0 ? 0 : preamble) +
     sumSizes(newTools, toolBytes) +
-    sumSizes(messages.slice(covered), messageTokens) +
+    sumMessageTokens(messages, covered, reader) +
     // Thinking is sent back in full, while the stored message may hold only a summary.
     (answer && hasReasoning(answer) ? reported.usage.output : 0);
   // Both are bounds. A long conversation is not added up again for every call of it.
   return covered > longConversation ? continued : Math.min(continued, boundAll());
 }
 
+/** Returns the tokens of the messages from a position on. */
+function sumMessageTokens(
+  messages: readonly ChatMessage[],
+  from: number,
+  reader: FileReader | undefined,
+): number {
+  let total = 0;
+  // A loop without calls, because it runs over the whole conversation for every model call.
+  for (let index = from; index < messages.length; index++) {
+    const message = messages[index];
+    if (!message) continue;
+    const { bytes, files } = measuredMessages.get(message) ?? measure(message);
+    total += files.length === 0 ? bytes : bytes + sumSizes(files, (file) => fileTokens(file, reader));
+  }
+  return total;
+}
+
 /** Whether a part of the prompt asks the provider to write it to its cache. */
 export function writesCache(messages: readonly ChatMessage[]): boolean {
-  return messages.some((message) => measure(message).writesCache);
+  for (const message of messages)
+    if ((measuredMessages.get(message) ?? measure(message)).writesCache) return true;
+  return false;
 }
 
 /** A message without its files, and the files. */
@@ -77,10 +93,8 @@ interface MeasuredMessage {
 const measuredMessages = new WeakMap<ChatMessage, MeasuredMessage>();
 const measuredTools = new WeakMap<ToolDescription, number>();
 
-/** Freezes a value with everything in it: a measured prompt must not change. */
+/** Measures a message, once. Freezes it with everything in it: a measured prompt must not change. */
 function measure(message: ChatMessage): MeasuredMessage {
-  const known = measuredMessages.get(message);
-  if (known) return known;
   deepFreeze(message);
   const { content } = message;
   const fresh = {

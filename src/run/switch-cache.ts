@@ -107,10 +107,10 @@ export class SwitchCache {
     const entry = this.#entries.get(key);
     if (!entry) return null;
     const now = this.#clock.now();
-    const isNew = isWithin(now - entry.askedAt, maxAgeMs);
+    if (isWithin(now - entry.askedAt, maxAgeMs)) return entry.reply;
     const isRenewed =
       isWithin(now - entry.askedAt, maxRenewedAgeMs) && isWithin(now - entry.renewedAt, maxAgeMs);
-    return isNew || isRenewed ? entry.reply : null;
+    return isRenewed ? entry.reply : null;
   }
 
   async #ask(call: CallObject, object: ObjectAddress): Promise<SwitchesReply> {

@@ -44,7 +44,8 @@ export class Outbox {
 
   /** Removes the reports that the tree has booked, up to this number. */
   acknowledge(number: number): void {
-    if ((this.#unsent[0]?.number ?? Infinity) > number) return;
-    this.#unsent = this.#unsent.filter((report) => report.number > number);
+    let booked = 0;
+    while ((this.#unsent[booked]?.number ?? Infinity) <= number) booked += 1;
+    if (booked > 0) this.#unsent = this.#unsent.slice(booked);
   }
 }
