@@ -227,7 +227,8 @@ class LocalWork implements ObjectContext {
   }
 
   clear(name: string): void {
-    this.set(name, null);
+    this.#written ??= new Map();
+    this.#written.set(name, null);
   }
 
   send(
@@ -266,10 +267,10 @@ class LocalWork implements ObjectContext {
   commit(): void {
     const { state, watchers } = this.#stored;
     const written = this.#written;
-    written?.forEach((value, name) => {
+    for (const [name, value] of written ?? []) {
       if (value === null) state.delete(name);
       else state.set(name, value);
-    });
+    }
     for (const act of this.#afterwards) act();
     for (const watcher of watchers) {
       if (watcher.name !== undefined && !written?.has(watcher.name)) continue;

@@ -160,7 +160,7 @@ export class LocalRun {
       signal.addEventListener("abort", stop, { once: true });
       this.#waiting.push((returned) => {
         signal.removeEventListener("abort", stop);
-        resolve(copyJson(returned));
+        resolve(returned);
       });
     });
   }
@@ -174,8 +174,9 @@ export class LocalRun {
   }
 
   #answerWaiting(returned: Json): void {
-    for (const tell of this.#waiting) tell(returned);
-    this.#waiting.length = 0;
+    // Each caller may change its value. The last one gets the original, which has no other owner.
+    for (let tell = this.#waiting.pop(); tell; tell = this.#waiting.pop())
+      tell(this.#waiting.length > 0 ? copyJson(returned) : returned);
   }
 
   /** Starts an execution over the present journal. */

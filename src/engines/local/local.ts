@@ -65,8 +65,8 @@ export function local(settings: LocalOptions = {}): Engine {
     const begin = (): void => {
       const started = new LocalRun(run, host, { replayEveryStep, program: execute });
       runs.set(execution, started);
-      // Not inside the call that launches it.
-      schedule(() => started.start());
+      // Not inside the call that launches it, and from a microtask, so that the first flush of the execution counts.
+      scheduleCall(() => started.start());
     };
     return { execution, begin };
   }
