@@ -30,8 +30,7 @@ function copyValue(value: unknown, convert: Convert): Json | undefined {
       return Number.isFinite(value) ? value + 0 : convert(value);
     case "object":
       if (value === null) return null;
-      if (Array.isArray(value)) return copyItems(value, convert);
-      return isPlain(value) ? copyFields(value, convert) : convert(value);
+      return Array.isArray(value) ? copyItems(value, convert) : copyFields(value, convert);
     case "undefined":
       return undefined;
     case "bigint":
@@ -44,22 +43,29 @@ function copyValue(value: unknown, convert: Convert): Json | undefined {
 function copyItems(from: readonly unknown[], convert: Convert): Json {
   const to: Json[] = [];
   // Holes are nulls, and an iterator would cost more than the copy.
-  for (let index = 0; index < from.length; index++) {
-    const item = from[index];
-    to.push(typeof item === "string" ? item : (copyValue(item, convert) ?? null));
-  }
+  for (let index = 0; index < from.length; index++) to.push(copyValue(from[index], convert) ?? null);
   return to;
 }
 
-/** Copies an object. Most fields hold no further values: these are copied without a call. */
-function copyFields(from: Readonly<Record<string, unknown>>, convert: Convert): Json {
+/** Copies an object. Converts one that is not plain. */
+function copyFields(from: object, convert: Convert): Json | undefined {
+  const prototype: unknown = Object.getPrototypeOf(from);
+  const isPlain =
+    (prototype === Object.prototype || prototype === null) &&
+    !("toJSON" in from) &&
+    !Object.hasOwn(from, "__proto__");
+  if (!isPlain) return convert(from);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every object has fields of unknown types
+  const fields = from as Readonly<Record<string, unknown>>;
   const to: Record<string, Json> = {};
-  for (const name in from) {
-    const field = from[name];
+  for (const name in fields) {
+    const field = fields[name];
+    // Most fields hold no further values: these are copied without a call.
     if (typeof field === "string" || typeof field === "boolean" || field === null) to[name] = field;
     else if (typeof field === "number" && Number.isFinite(field)) to[name] = field + 0;
     else if (field !== undefined) {
-      const copy = copyValue(field, convert);
+      const isObject = typeof field === "object" && !Array.isArray(field);
+      const copy = isObject ? copyFields(field, convert) : copyValue(field, convert);
       if (copy !== undefined) to[name] = copy;
     }
   }
@@ -85,13 +91,4 @@ function throwNotJson(value: unknown): never {
         ? "an object of a class"
         : `a ${kind}`;
   throw new TypeError(`${shown} is not JSON: use text, finite numbers, lists and plain objects`);
-}
-
-function isPlain(value: object): value is Readonly<Record<string, unknown>> {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return (
-    (prototype === Object.prototype || prototype === null) &&
-    !("toJSON" in value) &&
-    !Object.hasOwn(value, "__proto__")
-  );
 }
