@@ -38,8 +38,8 @@ export const sourceBugs: readonly Omit<PlantedBug, "predicate">[] = [
   {
     what: "a call that waits for money is not decided again when money has moved",
     file: "tree/waiting-calls.ts",
-    was: "if (isAnyWaiting(work) && work.isMoneyMoved) {",
-    is: "if (isAnyWaiting(work) && work.isMoneyMoved && work.now < 0) {",
+    was: "if (work.isMoneyMoved) {",
+    is: "if (work.isMoneyMoved && work.now < 0) {",
   },
   {
     what: "a run whose waiting call was decided is not told",

@@ -60,8 +60,8 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I7",
     what: "caps are forgotten",
     file: "ledger/money/fit.ts",
-    was: "if (limit === null) return;\n    const held = of(reserved);",
-    is: "if (limit !== -1) return;\n    const held = of(reserved);",
+    was: "if (limit === null) continue;\n    const field =",
+    is: "if (limit !== -1) continue;\n    const field =",
   },
   {
     predicate: "I8",
