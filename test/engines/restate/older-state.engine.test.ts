@@ -60,11 +60,13 @@ const olderRelease = (inner: Engine): Engine =>
     },
   });
 
+const noValues = { under: "none", has: () => false };
+
 /** A release that stores each value alone. */
 const releaseWithoutTogether = (inner: Engine): Engine =>
   delegateEngine(inner, {
     define: (given) =>
-      inner.define({ ...given, objects: given.objects.map(({ together: _, ...each }) => each) }),
+      inner.define({ ...given, objects: given.objects.map((each) => ({ ...each, together: noValues })) }),
   });
 
 async function worker(

@@ -1,4 +1,3 @@
-import type { ObjectSharedContext } from "@restatedev/restate-sdk";
 import { expect, test } from "vitest";
 import type { Json, ObjectDefinition } from "#kernel";
 import { AesSeal, defaultKeys } from "#sealing";
@@ -41,15 +40,17 @@ class StoredObject {
     names: readonly string[],
   ): Promise<{ readonly state: StateValues; readonly fetched: readonly string[] }> {
     const state = new StateValues(this.#definition, this.#seals);
-    const get = async (name: string, serde: { deserialize(bytes: Uint8Array): Json }): Promise<Json> => {
+    const readStored = async (
+      name: string,
+      serde: { deserialize(bytes: Uint8Array): Json },
+    ): Promise<Json> => {
       const bytes = this.values.get(name);
       return bytes ? serde.deserialize(bytes) : null;
     };
-    const restate = { get } as unknown as ObjectSharedContext;
     const fetched: string[] = [];
     for (let missing = state.listMissing(names); missing.length > 0; missing = state.listMissing(names)) {
       fetched.push(...missing);
-      await state.fetch(restate, missing, async () => undefined);
+      await state.fetch(readStored, missing);
     }
     return { state, fetched };
   }

@@ -164,8 +164,8 @@ export class StepLease {
     this.#steps.set(key, step);
     this.#onChange();
     // A closure that threw has no result: the next attempt runs it again.
-    step.result.then(
-      (result) => (step.known = result),
+    result.then(
+      (known) => (step.known = known),
       () => {
         if (this.#steps.get(key) === step) this.acknowledge(key);
       },

@@ -16,6 +16,7 @@ import {
   type ObjectContext as RestateObjectContext,
   type ObjectSharedContext as RestateSharedContext,
   InvocationIdParser,
+  type Serde,
   serde as plain,
 } from "@restatedev/restate-sdk";
 import {
@@ -84,6 +85,8 @@ export class ObjectCall {
   readonly #seals: CallSeals;
   readonly #stateSeals: StateSeals;
   readonly #state: StateValues;
+  readonly #readStored = (name: string, serde: Serde<Json>): Promise<Json> =>
+    this.#restate.get<Json>(name, serde);
   readonly #asked: CallOutcome[] = [];
   #time: number | null = null;
   #names: readonly string[] | null = null;
@@ -159,7 +162,7 @@ export class ObjectCall {
     throw new Fetch(async () => {
       const time = this.#restate.date.now();
       const missing = this.#state.listMissing(names);
-      await this.#state.fetch(this.#restate, missing, async () => void (this.#time = await time));
+      await this.#state.fetch(this.#readStored, missing, async () => void (this.#time = await time));
     });
   }
 
@@ -167,7 +170,7 @@ export class ObjectCall {
   fetch(names: readonly string[]): void {
     const missing = this.#state.listMissing(names);
     if (missing.length === 0) return;
-    throw new Fetch(() => this.#state.fetch(this.#restate, missing, async () => undefined));
+    throw new Fetch(() => this.#state.fetch(this.#readStored, missing));
   }
 
   /** Fetches the values that are stored together with one that is written. @throws Fetch if they are missing. */

@@ -1,4 +1,4 @@
-import type { ObjectSharedContext as RestateSharedContext } from "@restatedev/restate-sdk";
+import type { Serde } from "@restatedev/restate-sdk";
 import {
   isJsonObject,
   type Json,
@@ -15,16 +15,14 @@ interface SealedValue {
   readonly bytes: Uint8Array | null;
 }
 
-/** The stored form of values that are stored as one. */
-interface TogetherForm {
-  readonly together: JsonObject;
-}
+/** Reads a stored value. Null: absent. */
+type ReadStored = (name: string, serde: Serde<Json>) => Promise<Json>;
 
 /*
  * The state of one object, as one call knows it.
  *
  * Every read and write of a value is an entry in the journal of the call, and entries cost more than bytes. So the values
- * that the definition stores `together` are one value in Restate.
+ * that the definition stores `together` are one value in Restate: `{ together }`, with a field for each name.
  *
  * 1. Callers know names only, and not which of them are stored together.
  * 2. If the value under which others are stored is absent, they are absent.
@@ -63,13 +61,9 @@ export class StateValues {
   }
 
   /** Fetches stored values. They are requested together and awaited in order, so that every try is replayed alike. */
-  async fetch(
-    restate: RestateSharedContext,
-    names: readonly string[],
-    before: () => Promise<void>,
-  ): Promise<void> {
-    const reads = names.map((name) => restate.get<Json>(name, stateSerde(this.#seals.getSeal(name))));
-    await before();
+  async fetch(readStored: ReadStored, names: readonly string[], before?: () => Promise<void>): Promise<void> {
+    const reads = names.map((name) => readStored(name, stateSerde(this.#seals.getSeal(name))));
+    await before?.();
     for (const [index, read] of reads.entries()) this.#take(names[index] ?? "", await read);
   }
 
@@ -103,8 +97,8 @@ export class StateValues {
     }
     if (!this.#together || !isChanged) return apart;
     const members = this.#listMembers(written);
-    const form: TogetherForm = { together: Object.fromEntries(members) };
-    const sealed = toSealed(this.#together.under, members.length === 0 ? null : { ...form });
+    const whole = members.length === 0 ? null : { together: Object.fromEntries(members) };
+    const sealed = toSealed(this.#together.under, whole);
     if ((sealed.bytes?.length ?? 0) <= maxValueBytes) return [...apart, sealed];
     return [...apart, ...members.map(([name, value]) => toSealed(name, value))];
   }
