@@ -145,6 +145,16 @@ test("the tabs of a run show its steps, its conversation, its ledger and its eve
   expect(faults).toEqual([]);
 });
 
+test("no part of a prompt is cut, however many there are: the list scrolls", async () => {
+  const { site } = await analystSite();
+  const { page: opened } = await visit(site, `${stepAddress(last)}?show=whole`);
+  await opened.getByText("steered by").waitFor();
+  const cut = await opened.evaluate<readonly string[]>(`[...document.querySelectorAll(".part")]
+    .filter((part) => part.scrollHeight > part.clientHeight)
+    .map((part) => part.innerText)`);
+  expect(cut).toEqual([]);
+});
+
 const screens: readonly (readonly [name: string, path: string, ready: (opened: Page) => Promise<unknown>])[] =
   [
     ["step-new", stepAddress(second), (opened) => opened.getByText("said by model 1").waitFor()],
