@@ -1,11 +1,5 @@
 import type { Serde } from "@restatedev/restate-sdk";
-import {
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type ObjectDefinition,
-  type StoredTogether,
-} from "#kernel";
+import { isJsonObject, type Json, type ObjectDefinition, type StoredTogether } from "#kernel";
 import { maxValueBytes, sealJson, stateSerde } from "../sealing/sealed-serde.ts";
 import type { StateSeals } from "../sealing/state-seals.ts";
 
