@@ -175,7 +175,7 @@ test.each([
   [["budget", "set", "--max-cost", "1"], 2, "--per"],
   [["budget", "show"], 2, "key: has no tenant"],
   [["run", "writer", "x", "--max-cost", "much"], 2, "must be a number >= 0"],
-  [["tree", "unknown"], 4, "no run unknown~0"],
+  [["tree", "unknown"], 4, "no run unknown~0\n  → list the runs that your key may read: reeve runs\n"],
   [["run", "unknown", "x"], 4, "no agent unknown"],
   [["approve", "not:an:id"], 2, `invalid approval id`],
 ])("the command %j exits with code %i", async (words, code, complaint) => {

@@ -226,8 +226,10 @@ function toCliError(error: ClientError): CliError {
   return new CliError(message, { code, exitCode: exitCodeOf(code, status), hint: hintOf(error) });
 }
 
-function hintOf({ code, session }: ClientError): string | null {
+function hintOf({ code, message, session }: ClientError): string | null {
   switch (code) {
+    case "not-found":
+      return message.startsWith("no run ") ? "list the runs that your key may read: reeve runs" : null;
     case "unreachable":
       return "start one with `reeve dev agents.ts`, or set --url or REEVE_URL";
     case "not-reeve":
