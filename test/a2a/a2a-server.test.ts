@@ -162,13 +162,13 @@ test("a live task is read, subscribed to again and cancelled", async () => {
   await expect(client.cancelTask({ tenant: "", id, metadata: undefined })).rejects.toThrow("has ended");
 });
 
-const seller = (): Agent =>
+const emailWriter = (): Agent =>
   agent({
-    name: "seller",
-    model: scriptedModel([call("sell", { what: "paper" }), say("sold")]),
+    name: "writer",
+    model: scriptedModel([call("send_email", { what: "paper" }), say("sent")]),
     tools: [
       tool({
-        name: "sell",
+        name: "send_email",
         description: "Sells.",
         input: z.object({ what: z.string() }),
         risk: "high",
@@ -178,23 +178,26 @@ const seller = (): Agent =>
   });
 
 test("a question makes the task input-required, and a message of a key that may approve answers it", async () => {
-  await using server = await serve([seller()]);
+  await using server = await serve([emailWriter()]);
   const client = await connect(server.url, run.key);
-  const asked = asTask(await client.sendMessage(request([text("sell paper")])));
+  const asked = asTask(await client.sendMessage(request([text("send paper")])));
   expect(asked.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
-  expect(asked.status?.message?.parts[0]?.content?.value).toMatchObject({ tool: "sell", wants: "decision" });
+  expect(asked.status?.message?.parts[0]?.content?.value).toMatchObject({
+    tool: "send_email",
+    wants: "decision",
+  });
   const reply = { taskId: asked.id, contextId: asked.contextId };
   await expect(client.sendMessage(request([text("yes")], reply))).rejects.toThrow("requires a data part");
   const done = await client.sendMessage(request([data({ decision: "approved" })], reply));
   expect(asTask(done).status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
-  expect(artifactValues(asTask(done))).toEqual(["sold"]);
+  expect(artifactValues(asTask(done))).toEqual(["sent"]);
   await expect(client.sendMessage(request([text("more")], reply))).rejects.toThrow("has no open question");
 });
 
 test("a question is not answered by a key that may not approve", async () => {
-  await using server = await serve([seller()]);
+  await using server = await serve([emailWriter()]);
   const client = await connect(server.url, ada.key);
-  const asked = asTask(await client.sendMessage(request([text("sell paper")])));
+  const asked = asTask(await client.sendMessage(request([text("send paper")])));
   const reply = { taskId: asked.id };
   await expect(client.sendMessage(request([data({ decision: "approved" })], reply))).rejects.toThrow(
     "lacks the scope approve",

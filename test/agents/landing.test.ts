@@ -108,14 +108,14 @@ test("3.8 if the smallest landing call does not fit, the last text is the answer
 test("3.8 maxTurns: 1 keeps its tools and never lands", async () => {
   const model = busyModel("hm");
   const worker = agent({ name: "worker", model, tools: [look], budget: { maxTurns: 1 } });
-  const talker = agent({
-    name: "talker",
+  const researcher = agent({
+    name: "researcher",
     model: scriptedModel([say("hello")]),
     tools: [look],
     budget: { maxTurns: 1 },
   });
-  await using t = testRuntime({ agents: [worker, talker] });
-  expect(await t.run(talker, "go")).toMatchObject({ status: "completed", output: "hello" });
+  await using t = testRuntime({ agents: [worker, researcher] });
+  expect(await t.run(researcher, "go")).toMatchObject({ status: "completed", output: "hello" });
   expect(await t.run(worker, "go")).toMatchObject({
     status: "failed",
     stopReason: "budget.turns",

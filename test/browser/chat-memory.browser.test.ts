@@ -49,7 +49,7 @@ test("60 turns on Restate with a reload, an edited message, another answer, a co
 
 test("an answer that failed is tried again on the page, and leaves no trace", async () => {
   const model = scriptedModel([say("one"), fail(new TypeError("it fails")), say("two")]);
-  const page = await visit(await siteOf([agent({ name: "parrot", model })]), "parrot");
+  const page = await visit(await siteOf([agent({ name: "echo", model })]), "echo");
   await ask(page, "first");
   await expectLast(page, "first", "one");
   await ask(page, "second");

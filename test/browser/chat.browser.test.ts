@@ -3,7 +3,7 @@ import { agent, type Agent, type Json, type Model, tool } from "reeve";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { talker } from "../server/talker.ts";
+import { streamingModel } from "../server/streaming-model.ts";
 import { ask, expectShown, patience, reload, siteOf, visit } from "./visit.ts";
 
 const pieces = ["The pump ", "was built ", "in 1987."];
@@ -15,8 +15,8 @@ test("the guide shows the page that is tested", () => {
 });
 
 test("an answer grows on the page while the model streams", async () => {
-  const { model, streamNext } = talker(pieces);
-  const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
+  const { model, streamNext } = streamingModel(pieces);
+  const page = await visit(await siteOf([agent({ name: "writer", model })]), "writer");
   await ask(page, "When?");
   streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
@@ -29,9 +29,9 @@ test("an answer grows on the page while the model streams", async () => {
 });
 
 test("the page continues after a connection breaks during an answer, and repeats no text or question", async () => {
-  const { model, streamNext, countCalls } = talker(pieces);
-  const site = await siteOf([agent({ name: "talker", model })]);
-  const page = await visit(site, "talker");
+  const { model, streamNext, countCalls } = streamingModel(pieces);
+  const site = await siteOf([agent({ name: "writer", model })]);
+  const page = await visit(site, "writer");
   await ask(page, "When?");
   streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
@@ -46,9 +46,9 @@ test("the page continues after a connection breaks during an answer, and repeats
 });
 
 test("an answer that ended during a disconnect is shown whole after the reconnect", async () => {
-  const { model, streamNext, countCalls } = talker(pieces);
-  const site = await siteOf([agent({ name: "talker", model })]);
-  const page = await visit(site, "talker");
+  const { model, streamNext, countCalls } = streamingModel(pieces);
+  const site = await siteOf([agent({ name: "writer", model })]);
+  const page = await visit(site, "writer");
   await ask(page, "When?");
   streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
@@ -63,9 +63,9 @@ test("an answer that ended during a disconnect is shown whole after the reconnec
 });
 
 test("a question lost on the network is sent again, once", async () => {
-  const { model, streamNext, countCalls } = talker(pieces);
-  const site = await siteOf([agent({ name: "talker", model })]);
-  const page = await visit(site, "talker");
+  const { model, streamNext, countCalls } = streamingModel(pieces);
+  const site = await siteOf([agent({ name: "writer", model })]);
+  const page = await visit(site, "writer");
   site.wire.cut();
   await ask(page, "When?");
   await expectShown(page, ["When?", "reconnecting"]);
@@ -76,9 +76,9 @@ test("a question lost on the network is sent again, once", async () => {
 });
 
 test("a message with a lost acknowledgement is sent again and counts once", async () => {
-  const { model, streamNext, countCalls } = talker(pieces);
-  const site = await siteOf([agent({ name: "talker", model })]);
-  const page = await visit(site, "talker");
+  const { model, streamNext, countCalls } = streamingModel(pieces);
+  const site = await siteOf([agent({ name: "writer", model })]);
+  const page = await visit(site, "writer");
   site.wire.silence();
   await ask(page, "When?");
   await expect.poll(countCalls, patience).toBe(1);
@@ -91,8 +91,8 @@ test("a message with a lost acknowledgement is sent again and counts once", asyn
 });
 
 test("a page reloaded during an answer shows the answer from its beginning", async () => {
-  const { model, streamNext, countCalls } = talker(pieces);
-  const page = await visit(await siteOf([agent({ name: "talker", model })]), "talker");
+  const { model, streamNext, countCalls } = streamingModel(pieces);
+  const page = await visit(await siteOf([agent({ name: "writer", model })]), "writer");
   await ask(page, "When?");
   streamNext();
   await expectShown(page, ["When?", "The pump", "streaming"]);
@@ -106,117 +106,117 @@ test("a page reloaded during an answer shows the answer from its beginning", asy
   expect(countCalls()).toBe(1);
 });
 
-/** An agent that asks before it sells a field, and then answers with `concludes`; and the actual sales. */
-function seller(concludes: Model = scriptedModel([say("So be it.")])): {
+/** An agent that asks before it sends an email, and then answers with `concludes`; and the actual sales. */
+function emailWriter(concludes: Model = scriptedModel([say("So be it.")])): {
   readonly agent: Agent;
-  readonly sold: readonly Json[];
+  readonly sent: readonly Json[];
 } {
-  const sold: Json[] = [];
-  const sell = tool({
-    name: "sell",
-    description: "Sell a field",
-    input: z.object({ field: z.string(), price: z.number() }),
+  const sent: Json[] = [];
+  const sendEmail = tool({
+    name: "send_email",
+    description: "Send an email",
+    input: z.object({ to: z.string(), price: z.number() }),
     risk: "high",
     execute: async (input) => {
-      sold.push(input);
+      sent.push(input);
       return "done";
     },
   });
-  const first = scriptedModel([call("sell", { field: "north", price: 12 })]);
+  const first = scriptedModel([call("send_email", { to: "team", price: 12 })]);
   const model: Model = {
-    id: "seller",
+    id: "writer",
     generate: (request, options) =>
       (first.requests.length === 0 ? first : concludes).generate(request, options),
   };
   const permissions = { decide: () => "ask" as const };
-  return { agent: agent({ name: "seller", model, tools: [sell], permissions }), sold };
+  return { agent: agent({ name: "writer", model, tools: [sendEmail], permissions }), sent };
 }
 
-const question = 'sell {"field":"north","price":12}: approval-requested Approve Deny';
-const sale = 'sell {"field":"north","price":12}: output-available So be it.';
+const question = 'send_email {"to":"team","price":12}: approval-requested Approve Deny';
+const sale = 'send_email {"to":"team","price":12}: output-available So be it.';
 
 test("a call that is approved on the page is made, once and as it was shown", async () => {
-  const { agent: asks, sold } = seller();
-  const page = await visit(await siteOf([asks]), "seller");
-  await ask(page, "Sell it");
-  await expectShown(page, ["Sell it", question, "ready"]);
+  const { agent: asks, sent } = emailWriter();
+  const page = await visit(await siteOf([asks]), "writer");
+  await ask(page, "Send it");
+  await expectShown(page, ["Send it", question, "ready"]);
   expect(await page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
-  expect(sold).toEqual([]);
+  expect(sent).toEqual([]);
   await page.getByRole("button", { name: "Approve" }).click();
-  await expectShown(page, ["Sell it", sale, "ready"]);
-  expect(sold).toEqual([{ field: "north", price: 12 }]);
+  await expectShown(page, ["Send it", sale, "ready"]);
+  expect(sent).toEqual([{ to: "team", price: 12 }]);
 });
 
 test("a call that is denied on the page is not made, and the model gets the denial", async () => {
   const model = scriptedModel([say("So be it.")]);
-  const { agent: asks, sold } = seller(model);
-  const page = await visit(await siteOf([asks]), "seller");
-  await ask(page, "Sell it");
+  const { agent: asks, sent } = emailWriter(model);
+  const page = await visit(await siteOf([asks]), "writer");
+  await ask(page, "Send it");
   await page.getByRole("button", { name: "Deny" }).click();
-  const denied = 'sell {"field":"north","price":12}: output-denied So be it.';
-  await expectShown(page, ["Sell it", denied, "ready"]);
-  expect(sold).toEqual([]);
+  const denied = 'send_email {"to":"team","price":12}: output-denied So be it.';
+  await expectShown(page, ["Send it", denied, "ready"]);
+  expect(sent).toEqual([]);
   expect(JSON.stringify(model.requests.map(({ messages }) => messages.at(-1)))).toContain("denied");
 });
 
 test("a page that is reloaded while a question is open shows it again, and it can be answered once", async () => {
-  const { agent: asks, sold } = seller();
+  const { agent: asks, sent } = emailWriter();
   const site = await siteOf([asks]);
-  const page = await visit(site, "seller");
-  await ask(page, "Sell it");
-  await expectShown(page, ["Sell it", question, "ready"]);
+  const page = await visit(site, "writer");
+  await ask(page, "Send it");
+  await expectShown(page, ["Send it", question, "ready"]);
   await reload(page);
-  await expectShown(page, ["Sell it", question, "ready"]);
-  const another = await visit(site, "seller");
-  await expectShown(another, ["Sell it", question, "ready"]);
+  await expectShown(page, ["Send it", question, "ready"]);
+  const another = await visit(site, "writer");
+  await expectShown(another, ["Send it", question, "ready"]);
   await another.getByRole("button", { name: "Approve" }).click();
-  await expectShown(another, ["Sell it", sale, "ready"]);
+  await expectShown(another, ["Send it", sale, "ready"]);
   await page.getByRole("button", { name: "Deny" }).click();
-  await expectShown(page, ["Sell it", sale, "ready"]);
-  expect(sold).toEqual([{ field: "north", price: 12 }]);
+  await expectShown(page, ["Send it", sale, "ready"]);
+  expect(sent).toEqual([{ to: "team", price: 12 }]);
 });
 
 test("a connection that breaks after an approval: the call is made once, and the answer goes on below it", async () => {
-  const { model, streamNext } = talker(["So ", "be it."]);
-  const { agent: asks, sold } = seller(model);
+  const { model, streamNext } = streamingModel(["So ", "be it."]);
+  const { agent: asks, sent } = emailWriter(model);
   const site = await siteOf([asks]);
-  const page = await visit(site, "seller");
-  await ask(page, "Sell it");
+  const page = await visit(site, "writer");
+  await ask(page, "Send it");
   await page.getByRole("button", { name: "Approve" }).click();
   streamNext();
   const half = sale.replace("be it.", "").trim();
-  await expectShown(page, ["Sell it", half, "streaming"]);
+  await expectShown(page, ["Send it", half, "streaming"]);
   site.wire.cut();
-  await expectShown(page, ["Sell it", half, "reconnecting"]);
+  await expectShown(page, ["Send it", half, "reconnecting"]);
   site.wire.mend();
-  await expectShown(page, ["Sell it", half, "streaming"]);
+  await expectShown(page, ["Send it", half, "streaming"]);
   streamNext();
-  await expectShown(page, ["Sell it", sale, "ready"]);
-  expect(sold).toEqual([{ field: "north", price: 12 }]);
+  await expectShown(page, ["Send it", sale, "ready"]);
+  expect(sent).toEqual([{ to: "team", price: 12 }]);
 });
 
 test("an approval lost on the network is asked for again, and the call is made once", async () => {
-  const { agent: asks, sold } = seller();
+  const { agent: asks, sent } = emailWriter();
   const site = await siteOf([asks]);
-  const page = await visit(site, "seller");
-  await ask(page, "Sell it");
-  await expectShown(page, ["Sell it", question, "ready"]);
+  const page = await visit(site, "writer");
+  await ask(page, "Send it");
+  await expectShown(page, ["Send it", question, "ready"]);
   site.wire.cut();
   await page.getByRole("button", { name: "Approve" }).click();
-  await expectShown(page, ["Sell it", question.replace(/requested.*/, "responded"), "reconnecting"]);
+  await expectShown(page, ["Send it", question.replace(/requested.*/, "responded"), "reconnecting"]);
   site.wire.mend();
-  await expectShown(page, ["Sell it", question, "ready"]);
-  expect(sold).toEqual([]);
+  await expectShown(page, ["Send it", question, "ready"]);
+  expect(sent).toEqual([]);
   await page.getByRole("button", { name: "Approve" }).click();
-  await expectShown(page, ["Sell it", sale, "ready"]);
-  expect(sold).toEqual([{ field: "north", price: 12 }]);
+  await expectShown(page, ["Send it", sale, "ready"]);
+  expect(sent).toEqual([{ to: "team", price: 12 }]);
 });
 
 test("a page of another origin is refused for every kind of request, unless its origin is listed", async () => {
-  const { model, streamNext } = talker(pieces);
+  const { model, streamNext } = streamingModel(pieces);
   const elsewhere = await siteOf([]);
-  const site = await siteOf([agent({ name: "talker", model })]);
-  const page = await visit(elsewhere, "talker", site);
+  const site = await siteOf([agent({ name: "writer", model })]);
+  const page = await visit(elsewhere, "writer", site);
   await expectShown(page, ["loading"]);
   const fetched = (
     path: string,
@@ -228,24 +228,24 @@ test("a page of another origin is refused for every kind of request, unless its 
     ] as const);
   const refused = "TypeError: Failed to fetch";
   const headers = { "content-type": "application/json" };
-  expect(await fetched("/api/chat/talker", { method: "POST", body: "{}", headers })).toBe(refused);
+  expect(await fetched("/api/chat/writer", { method: "POST", body: "{}", headers })).toBe(refused);
   // A page need not ask for leave where it does not want to read the answer.
   expect(await fetched("/api/agents", { mode: "no-cors" })).toBe(refused);
-  expect(await fetched("/api/chat/talker", { mode: "no-cors", method: "POST", body: "{}" })).toBe(refused);
+  expect(await fetched("/api/chat/writer", { mode: "no-cors", method: "POST", body: "{}" })).toBe(refused);
   await expect
     .poll(() => new Set(site.answers), patience)
     .toEqual(
       new Set([
-        "GET /api/chat/talker/pump/messages 403",
-        "OPTIONS /api/chat/talker 403",
+        "GET /api/chat/writer/pump/messages 403",
+        "OPTIONS /api/chat/writer 403",
         "GET /api/agents 403",
-        "POST /api/chat/talker 403",
+        "POST /api/chat/writer 403",
       ]),
     );
   expect((await site.runtime.runs.list()).items).toEqual([]);
 
-  const listing = await siteOf([agent({ name: "talker", model })], { origins: [elsewhere.origin] });
-  const listed = await visit(elsewhere, "talker", listing);
+  const listing = await siteOf([agent({ name: "writer", model })], { origins: [elsewhere.origin] });
+  const listed = await visit(elsewhere, "writer", listing);
   await ask(listed, "When?");
   for (const _ of pieces) streamNext();
   await expectShown(listed, whole);

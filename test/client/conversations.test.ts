@@ -17,7 +17,7 @@ import { expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { routes } from "../../src/server/routes.ts";
 import { portOf } from "../models/canned-server.ts";
-import { talker } from "../server/talker.ts";
+import { streamingModel } from "../server/streaming-model.ts";
 
 /** Counts the messages of the user that the model was shown. */
 const counting: Model = {
@@ -141,9 +141,9 @@ test("a client renames, lists, exports and deletes conversations", async () => {
 });
 
 test("an answer is streamed from its first piece, then returned whole", async () => {
-  const { model, streamNext } = talker(["the pump ", "is old"]);
-  const { client } = await open([agent({ name: "talker", model })]);
-  const talk = await client.sessions.create("talker");
+  const { model, streamNext } = streamingModel(["the pump ", "is old"]);
+  const { client } = await open([agent({ name: "writer", model })]);
+  const talk = await client.sessions.create("writer");
   const turn = talk.stream("When?");
   const heard: string[] = [];
   streamNext();
@@ -158,9 +158,9 @@ test("an answer is streamed from its first piece, then returned whole", async ()
 });
 
 test("leaving a stream cancels its turn, or lets it continue", async () => {
-  const { model, streamNext } = talker(["the pump ", "is old"]);
-  const { client } = await open([agent({ name: "talker", model })]);
-  const talk = await client.sessions.create("talker");
+  const { model, streamNext } = streamingModel(["the pump ", "is old"]);
+  const { client } = await open([agent({ name: "writer", model })]);
+  const talk = await client.sessions.create("writer");
   const left = talk.stream("When?");
   streamNext();
   for await (const _ of left) break;

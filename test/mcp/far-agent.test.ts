@@ -2,7 +2,7 @@ import { agent, createRuntime, type RunHandle } from "reeve";
 import { mcp, pinTools, type McpOptions } from "reeve/mcp";
 import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
-import { root, seller, serve } from "./fixtures/agent-server.ts";
+import { root, emailWriter, serve } from "./fixtures/agent-server.ts";
 
 const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
 
@@ -48,17 +48,17 @@ test("an agent of one program follows the task of an agent of another one to its
 });
 
 test("a question of a far agent is asked where the call was made, and its answer decides there", async () => {
-  await using server = await serve([seller()]);
-  const [status, shown] = await callFrom(server.url, "seller", {
+  await using server = await serve([emailWriter()]);
+  const [status, shown] = await callFrom(server.url, "writer", {
     elicitation: "ask",
     move: async (run) => {
       const question = await waitUntil(async () => (await run.approvals())[0]);
-      expect(question).toMatchObject({ tool: "far_seller", asks: true });
+      expect(question).toMatchObject({ tool: "far_writer", asks: true });
       await run.edit(question?.id ?? "", { decision: "approved" });
     },
   });
   expect(status).toBe("completed");
-  expect(shown).toContain("sold");
+  expect(shown).toContain("sent");
   const [decided] = (await (await waitForOnlyTree(server.runtime))?.approvals()) ?? [];
   expect(decided?.decision).toMatchObject({
     decision: "approved",

@@ -10,7 +10,7 @@ import {
   caller,
   other,
   reader,
-  seller,
+  emailWriter,
   serve,
   tasks,
   tasksAndForms,
@@ -97,9 +97,9 @@ test("a task of another tenant, another user or another agent does not exist", a
 });
 
 test("a caller with an approving key decides a question, once", async () => {
-  await using server = await serve([seller()], { waitS: 20 });
+  await using server = await serve([emailWriter()], { waitS: 20 });
   const client = caller(server.url, root, tasksAndForms);
-  const created = await client.begin("seller");
+  const created = await client.begin("writer");
   expect(created).toMatchObject({ resultType: "task", status: "input_required" });
   expect(created).not.toHaveProperty("inputRequests");
   const taskId = z.string().parse(created["taskId"]);
@@ -123,14 +123,14 @@ test("a caller with an approving key decides a question, once", async () => {
   expect((await update(accept)).result).toMatchObject({ resultType: "complete" });
   expect((await update({ action: "decline" })).result).toBeDefined();
   const { output } = await server.runtime.run(taskId, { tenant: "acme" }).result();
-  expect(output).toBe("sold");
-  expect(await client.get(taskId)).toMatchObject({ result: { content: [{ text: "sold" }] } });
+  expect(output).toBe("sent");
+  expect(await client.get(taskId)).toMatchObject({ result: { content: [{ text: "sent" }] } });
 });
 
 test("a question that the caller may not or cannot answer is reported as running work", async () => {
-  await using server = await serve([seller()], { waitS: 20 });
+  await using server = await serve([emailWriter()], { waitS: 20 });
   const weak = caller(server.url, ada, tasksAndForms);
-  const taskId = await weak.beginTask("seller");
+  const taskId = await weak.beginTask("writer");
   const waits = { status: "working", statusMessage: "the run waits for a person's decision" };
   expect(await weak.get(taskId)).toMatchObject(waits);
   expect(await caller(server.url, root, tasks).get(taskId)).toMatchObject(waits);

@@ -202,14 +202,14 @@ test("a stream of one letter a second ends after the time a call may take", asyn
       }),
     }),
   };
-  const talker = {
-    id: AgentId.of("talker"),
+  const researcher = {
+    id: AgentId.of("researcher"),
     model: callStreaming(languageModel(inner, { price: { input: 1_000_000, output: 1_000_000 } })),
     policy: { retry: { maxRetries: 0 } },
     run: async (ctx: RunContext) => ChatMessage.text((await ctx.llm([ChatMessage.user("talk")])).message),
   };
-  await using t = testRuntime({ agents: [talker], clock, replay: false });
-  const run = await t.start(talker, "go");
+  await using t = testRuntime({ agents: [researcher], clock, replay: false });
+  const run = await t.start(researcher, "go");
   const result = run.result();
   for (let second = 0; second < 610; second++) await clock.advance(1_000);
   const { status, error, costMicros, inDoubtMicros } = await result;
@@ -224,13 +224,13 @@ test.each([-1, Number.NaN, Infinity, 1e300, 0.5, "many", null, {}])(
       Json.of({ inputTokens: { total: 10 }, outputTokens: { total } }),
     );
     const { model } = fakeV4([{ type: "text", text: "hi" }], { ...finish("stop"), usage });
-    const talker = {
-      id: AgentId.of("talker"),
+    const researcher = {
+      id: AgentId.of("researcher"),
       model: languageModel(model, { price: { input: 1_000_000, output: 1_000_000 }, maxOutputTokens: 100 }),
       run: async (ctx: RunContext) => ChatMessage.text((await ctx.llm([ChatMessage.user("talk")])).message),
     };
-    await using t = testRuntime({ agents: [talker] });
-    const { output, costMicros, inDoubtMicros } = await t.run(talker, "go");
+    await using t = testRuntime({ agents: [researcher] });
+    const { output, costMicros, inDoubtMicros } = await t.run(researcher, "go");
     expect([output, inDoubtMicros]).toEqual(["hi", costMicros]);
     expect(costMicros).toBeGreaterThan(100);
   },

@@ -47,10 +47,10 @@ test("a memory store with a limit forgets the oldest finished trees, and nothing
 
 test("a memory store with a limit drops unnamed conversations with their trees, and keeps named ones", async () => {
   const store = memoryStore({ maxFinishedTrees: 1 });
-  const talker = agent({ name: "talker", model: scriptedModel([say("hello")]) });
-  await using runtime = createRuntime({ agents: [talker], store });
+  const researcher = agent({ name: "researcher", model: scriptedModel([say("hello")]) });
+  await using runtime = createRuntime({ agents: [researcher], store });
   for (const options of [{ id: "one" }, { id: "two", session: "named" }, { id: "three" }])
-    await readAll((await runtime.start(talker, "go", options)).events());
+    await readAll((await runtime.start(researcher, "go", options)).events());
   const { items } = await store.sessions.list(partition, { unnamed: true }, { size: 10 });
   const ids = items.map(({ id }) => id);
   expect(ids).toHaveLength(2);

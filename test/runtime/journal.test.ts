@@ -67,12 +67,12 @@ test("an agent that answers many messages goes on in fresh executions between it
   const answers = Array.from({ length: turns - 1 }, (_, turn) => say(`answer ${turn + 1}`));
   const model = scriptedModel([say("answer 0"), ...answers]);
   const starts: number[] = [];
-  const talker = agent({ name: "talker", model, continueAfter: 20 });
+  const researcher = agent({ name: "researcher", model, continueAfter: 20 });
   const watched: Agent = {
-    ...talker,
+    ...researcher,
     run: async (ctx, inbox) => {
       starts.push(ctx.journalLength);
-      return talker.run(ctx, inbox);
+      return researcher.run(ctx, inbox);
     },
   };
   const sender: Agent = {

@@ -8,7 +8,7 @@ import { chatWith, type PlainChat } from "./chat.ts";
 import { codeOf } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { TestServer, approvalAgent } from "./test-server.ts";
-import { talker } from "./talker.ts";
+import { streamingModel } from "./streaming-model.ts";
 
 async function openSite(...agents: readonly Agent[]): Promise<TestServer> {
   const site = await TestServer.open({ agents });
@@ -23,9 +23,9 @@ const admin = (
 ): PlainChat => chatWith(`${url}/chat/${name}`, keys.acme.admin, ...rest);
 
 test("an answer is streamed, and is one message of one tree", async () => {
-  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
-  const site = await openSite(agent({ name: "talker", model }));
-  const chat = admin(site, "talker");
+  const { model, streamNext } = streamingModel(["the pump ", "was built ", "in 1987"]);
+  const site = await openSite(agent({ name: "writer", model }));
+  const chat = admin(site, "writer");
   const sent = chat.sendMessage({ text: "When?" });
   streamNext();
   await expect.poll(() => chat.shown.text).toBe("the pump ");
@@ -120,35 +120,35 @@ function pendingCall(chat: PlainChat): { readonly id: string; readonly input: un
 
 test("a call that needs approval waits, and continues with the answer in the same message", async () => {
   const site = await openSite(approvalAgent());
-  const chat = admin(site, "manager", withApprovals);
-  await chat.sendMessage({ text: "Sell it" });
-  expect(chat.shown.tools).toEqual(["sell approval-requested"]);
-  expect(pendingCall(chat).input).toEqual({ field: "north" });
+  const chat = admin(site, "writer", withApprovals);
+  await chat.sendMessage({ text: "Send it" });
+  expect(chat.shown.tools).toEqual(["send_email approval-requested"]);
+  expect(pendingCall(chat).input).toEqual({ to: "team" });
   await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
   await expect
     .poll(() => [chat.status, chat.shown])
-    .toEqual(["ready", { text: "sold it", tools: ["sell output-available"] }]);
+    .toEqual(["ready", { text: "sent it", tools: ["send_email output-available"] }]);
   expect(chat.messages.length).toBe(2);
   expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
 });
 
 test("a denied call is not made, and the model gets the reason", async () => {
-  const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
+  const model = scriptedModel([call("send_email", { to: "team" }), say("so be it")]);
   const site = await openSite(approvalAgent(model));
-  const chat = admin(site, "manager", withApprovals);
-  await chat.sendMessage({ text: "Sell it" });
+  const chat = admin(site, "writer", withApprovals);
+  await chat.sendMessage({ text: "Send it" });
   await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: false, reason: "never" });
   await expect
     .poll(() => [chat.status, chat.shown])
-    .toEqual(["ready", { text: "so be it", tools: ["sell output-denied"] }]);
+    .toEqual(["ready", { text: "so be it", tools: ["send_email output-denied"] }]);
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("never");
 });
 
 test("several calls that need approval are all answered before any other message", async () => {
-  const twice = call("sell", { field: "north" }, ["sell", { field: "south" }]);
-  const site = await openSite(approvalAgent(scriptedModel([twice, say("sold both")])));
-  const chat = admin(site, "manager", withApprovals);
-  await chat.sendMessage({ text: "Sell them" });
+  const twice = call("send_email", { to: "team" }, ["send_email", { to: "press" }]);
+  const site = await openSite(approvalAgent(scriptedModel([twice, say("sent both")])));
+  const chat = admin(site, "writer", withApprovals);
+  await chat.sendMessage({ text: "Send them" });
   while (pendingCall(chat).id !== "") {
     await expect.poll(() => chat.status).toBe("ready");
     await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
@@ -156,31 +156,34 @@ test("several calls that need approval are all answered before any other message
   }
   await expect
     .poll(() => [chat.status, chat.shown])
-    .toEqual(["ready", { text: "sold both", tools: ["sell output-available", "sell output-available"] }]);
+    .toEqual([
+      "ready",
+      { text: "sent both", tools: ["send_email output-available", "send_email output-available"] },
+    ]);
 });
 
 test("only callers that may approve can answer, and none answers another tenant's question", async () => {
   const site = await openSite(approvalAgent());
-  const chat = admin(site, "manager");
-  await chat.sendMessage({ text: "Sell it" });
+  const chat = admin(site, "writer");
+  await chat.sendMessage({ text: "Send it" });
   await chat.addToolApprovalResponse({ id: pendingCall(chat).id, approved: true });
   const body = { id: chat.id, messages: chat.messages };
-  const mayRun = await site.post("/chat/manager", body, { key: site.keys.acme.run });
+  const mayRun = await site.post("/chat/writer", body, { key: site.keys.acme.run });
   expect([mayRun.status, codeOf(mayRun)]).toEqual([403, "forbidden"]);
-  const rival = await site.post("/chat/manager", body, { key: site.keys.rival.admin });
+  const rival = await site.post("/chat/writer", body, { key: site.keys.rival.admin });
   expect([rival.status, codeOf(rival)]).toEqual([404, "not-found"]);
   const [asked] = await site.runtime.run(chat.messages[1]?.id ?? "", { tenant: "acme" }).approvals();
   expect(asked?.decision).toBeNull();
 });
 
 test("after a dropped connection the client reconnects, and the answer is shown and paid for once", async () => {
-  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
-  const site = await openSite(agent({ name: "talker", model }));
+  const { model, streamNext } = streamingModel(["the pump ", "was built ", "in 1987"]);
+  const site = await openSite(agent({ name: "writer", model }));
   const drop = new AbortController();
   const dropping: typeof fetch = (input, init) => fetch(input, { ...init, signal: drop.signal });
   const headers = { authorization: `Bearer ${site.keys.acme.admin}` };
-  const api = `${site.url}/chat/talker`;
-  const first = admin(site, "talker", {
+  const api = `${site.url}/chat/writer`;
+  const first = admin(site, "writer", {
     id: "pump",
     transport: new DefaultChatTransport({ api, headers, fetch: dropping }),
   });
@@ -189,7 +192,7 @@ test("after a dropped connection the client reconnects, and the answer is shown 
   await expect.poll(() => first.shown.text).toBe("the pump ");
   drop.abort();
   await sent;
-  const again = admin(site, "talker", { id: "pump", messages: first.messages });
+  const again = admin(site, "writer", { id: "pump", messages: first.messages });
   again.messages = first.messages;
   const resumed = again.resumeStream();
   await expect.poll(() => [again.status, again.shown.text]).toEqual(["streaming", "the pump "]);
@@ -208,7 +211,7 @@ test("after a dropped connection the client reconnects, and the answer is shown 
 });
 
 test("a client that reconnects during a later step gets that step from its beginning", async () => {
-  const { model: talks, streamNext } = talker(["in ", "1987"]);
+  const { model: talks, streamNext } = streamingModel(["in ", "1987"]);
   const looks = scriptedModel([call("look", { question: "pump" })]);
   const model: Model = {
     id: "researcher",
@@ -228,9 +231,9 @@ test("a client that reconnects during a later step gets that step from its begin
 });
 
 test("a client that reconnects after the answer gets all of it, in the same message", async () => {
-  const { model, streamNext } = talker(["the pump ", "was built ", "in 1987"]);
-  const site = await openSite(agent({ name: "talker", model }));
-  const chat = admin(site, "talker", { id: "pump" });
+  const { model, streamNext } = streamingModel(["the pump ", "was built ", "in 1987"]);
+  const site = await openSite(agent({ name: "writer", model }));
+  const chat = admin(site, "writer", { id: "pump" });
   const sent = chat.sendMessage({ text: "When?" });
   streamNext();
   await expect.poll(() => chat.shown.text).toBe("the pump ");
@@ -238,7 +241,7 @@ test("a client that reconnects after the answer gets all of it, in the same mess
   streamNext();
   streamNext();
   await sent;
-  const again = admin(site, "talker", { id: "pump" });
+  const again = admin(site, "writer", { id: "pump" });
   again.messages = half;
   await again.resumeStream();
   expect([again.status, again.messages.length, again.shown.text]).toEqual([
@@ -263,25 +266,25 @@ test("an erased answer is not sent again: a client that has it keeps it", async 
 
 test("a client that reconnects to a question gets it, and can answer it", async () => {
   const site = await openSite(approvalAgent());
-  const first = admin(site, "manager", { id: "field" });
-  await first.sendMessage({ text: "Sell it" });
-  const again = admin(site, "manager", { ...withApprovals, id: "field" });
+  const first = admin(site, "writer", { id: "field" });
+  await first.sendMessage({ text: "Send it" });
+  const again = admin(site, "writer", { ...withApprovals, id: "field" });
   again.messages = first.messages.slice(0, 1);
   await again.resumeStream();
-  expect(again.shown.tools).toEqual(["sell approval-requested"]);
+  expect(again.shown.tools).toEqual(["send_email approval-requested"]);
   await again.addToolApprovalResponse({ id: pendingCall(again).id, approved: true });
-  await expect.poll(() => [again.status, again.shown.text]).toEqual(["ready", "sold it"]);
+  await expect.poll(() => [again.status, again.shown.text]).toEqual(["ready", "sent it"]);
 });
 
 test("a message that is sent again is the same tree, and a second one while it works is refused", async () => {
   const site = await openSite(approvalAgent());
-  const chat = admin(site, "manager", { id: "field" });
-  await chat.sendMessage({ text: "Sell it" });
+  const chat = admin(site, "writer", { id: "field" });
+  await chat.sendMessage({ text: "Send it" });
   const messages = chat.messages.slice(0, 1);
-  expect((await site.post("/chat/manager", { id: "field", messages })).status).toBe(200);
+  expect((await site.post("/chat/writer", { id: "field", messages })).status).toBe(200);
   expect((await site.runtime.runs.list({ tenant: "acme" })).items.length).toBe(1);
   const other = [{ id: "another", role: "user", parts: [{ type: "text", text: "And now?" }] }];
-  const busy = await site.post("/chat/manager", { id: "field", messages: other });
+  const busy = await site.post("/chat/writer", { id: "field", messages: other });
   expect([busy.status, codeOf(busy)]).toEqual([409, "session-busy"]);
 });
 
@@ -294,6 +297,6 @@ test.each([
   ["an answer to nothing", [{ id: "1", role: "assistant", parts: [{ type: "text", text: "well" }] }]],
 ])("a chat with %s is refused", async (_, messages) => {
   const site = await openSite(approvalAgent());
-  const reply = await site.post("/chat/manager", { id: "field", messages });
+  const reply = await site.post("/chat/writer", { id: "field", messages });
   expect([reply.status, codeOf(reply)]).toEqual([400, "invalid-request"]);
 });

@@ -9,12 +9,12 @@ import { Subscription } from "./sse.ts";
 import { TestServer, inAYear } from "./test-server.ts";
 
 /** Stands in everything that people, models and tools say. */
-const words = "the barley is sold";
+const words = "the report is secret";
 
-const sell = tool({
-  name: "sell",
+const sendEmail = tool({
+  name: "send_email",
   description: "Sells",
-  input: z.object({ field: z.string() }),
+  input: z.object({ to: z.string() }),
   risk: "high",
   execute: async () => words,
 });
@@ -24,11 +24,11 @@ const writer = agent({
   model: scriptedModel([
     call("remember", { key: "harvest", value: words }),
     call("edit_block", { block: "notes", old_text: "", new_text: words }),
-    call("sell", { field: words }),
+    call("send_email", { to: words }),
     say(words),
   ]),
-  tools: [sell],
-  permissions: { decide: (asked) => (asked.tool === "sell" ? "ask" : "allow") },
+  tools: [sendEmail],
+  permissions: { decide: (asked) => (asked.tool === "send_email" ? "ask" : "allow") },
   extensions: [memory({ blocks: { notes: { limit: 100 } }, facts: true })],
 });
 
@@ -67,7 +67,7 @@ beforeAll(async () => {
     input: words,
   });
   expect(
-    (await site.post("/runs", { agent: "orator", input: words, id: "speech", user: "ada" }, admin)).status,
+    (await site.post("/runs", { agent: "speaker", input: words, id: "speech", user: "ada" }, admin)).status,
   ).toBe(202);
 });
 
@@ -127,7 +127,7 @@ const approvalsOf = async (holder: Holder): Promise<readonly object[]> =>
   JSON.parse((await ask("/approvals", holder)).text).items;
 
 const recall = async (holder: Holder): Promise<number> => {
-  const body = { text: "barley", user: "ada" };
+  const body = { text: "secret", user: "ada" };
   return (await site.post("/memory/recall", body, { key: keys[holder].key })).status;
 };
 
@@ -179,10 +179,10 @@ test("a withheld result keeps status, reason and cost, and says that it is withh
 
 test("a withheld approval keeps its tool, its reason and its decision", async () => {
   const [record] = await approvalsOf("read");
-  expect(record).toMatchObject({ tool: "sell", arguments: null, withheld: true });
+  expect(record).toMatchObject({ tool: "send_email", arguments: null, withheld: true });
   expect(record).toMatchObject({ decision: { decision: "approved", by: "bob" } });
   const [shown] = await approvalsOf("approve");
-  expect(shown).toMatchObject({ arguments: { field: words }, decision: { reason: words } });
+  expect(shown).toMatchObject({ arguments: { to: words }, decision: { reason: words } });
   expect(shown).not.toHaveProperty("withheld");
 });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../src/server/routes.ts";
 import { TestServer, inAYear } from "./test-server.ts";
 
-const words = "the barley is sold";
+const words = "the report is secret";
 
 /** Every route of sessions and chats whose answer holds what was said. */
 const rows = [

@@ -7,8 +7,8 @@ import { closing } from "./closing.ts";
 import { counter, TestServer, inAYear } from "./test-server.ts";
 
 /** Answers with all user messages, so that an answer shows the model's prompt. */
-const parrot: Model = {
-  id: "parrot",
+const echo: Model = {
+  id: "echo",
   contextWindow: 1_000,
   generate: async ({ messages }) => {
     const said = messages.filter(({ role }) => role === "user").map((message) => ChatMessage.text(message));
@@ -16,7 +16,7 @@ const parrot: Model = {
     return { message, usage: { input: 10, output: 1 }, finishReason: "stop" };
   },
 };
-const memory = agent({ name: "memory", model: parrot });
+const memory = agent({ name: "memory", model: echo });
 
 const open = async (agents: readonly Agent[] = [memory, counter]): Promise<TestServer> =>
   closing(await TestServer.open({ agents }));

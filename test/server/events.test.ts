@@ -79,7 +79,7 @@ const textOf = (messages: readonly Message[]): string =>
 test("pieces of answers are sent between events without ids, and do not change the resume position", async () => {
   const { model, say, answer, asked } = speaker();
   const site = await openSite({ agents: [speakingAgent(model)] });
-  await site.post("/runs", { agent: "orator", input: "speak", id: "speech" });
+  await site.post("/runs", { agent: "speaker", input: "speak", id: "speech" });
   const first = await watch(site, "/runs/speech/events");
   await site.post("/runs/speech/signal", { name: "speak", id: "1" });
   await asked;

@@ -72,7 +72,7 @@ test("one stream has changed runs, waiting approvals, and the trees it watches",
   });
   await start(site, "first");
   await start(site, "second");
-  await start(site, "field", "manager");
+  await start(site, "field", "writer");
   for (const name of ["first", "second", "field"]) await stream.readUntil(tellsOf(name));
   await stream.readUntil((messages) =>
     messages.some(({ event, data }) => event === "approvals" && data.includes('"count":1')),
@@ -150,7 +150,7 @@ test("only the named run's pieces of answers are sent, merged", async () => {
   const [said, unheard] = [speaker(), speaker()];
   const other: Agent = { ...speakingAgent(unheard.model), id: AgentId.of("other") };
   const site = closing(await TestServer.open({ agents: [speakingAgent(said.model), other] }));
-  await start(site, "talk", "orator");
+  await start(site, "talk", "speaker");
   await start(site, "other", "other");
   const { stream } = await openLive(site, "?deltas=talk~0");
   for (const name of ["talk", "other"]) await site.post(`/runs/${name}/signal`, speak());

@@ -31,7 +31,7 @@ const statusCodeAndRetry = (reply: Reply): readonly unknown[] => [
 ];
 const ofYours = [429, "too-many-requests", "1"];
 const ofAll = [429, "overloaded", "1"];
-const body = { agent: "manager", input: "sell" };
+const body = { agent: "writer", input: "send" };
 
 const TreeStarted = z.object({ treeId: z.string() });
 
@@ -89,8 +89,11 @@ test("while starts wait, reads, steers and cancels are answered", async () => {
   const held = site.post("/runs", body);
   await expect.poll(() => engine.held.length).toBe(1);
   expect(statusCodeAndRetry(await site.post("/runs", body))).toEqual(ofYours);
-  const chat = { id: "talk", messages: [{ id: "1", role: "user", parts: [{ type: "text", text: "sell" }] }] };
-  expect(statusCodeAndRetry(await site.post("/chat/manager", chat))).toEqual(ofYours);
+  const chat = {
+    id: "talk",
+    messages: [{ id: "1", role: "user", parts: [{ type: "text", text: "send_email" }] }],
+  };
+  expect(statusCodeAndRetry(await site.post("/chat/writer", chat))).toEqual(ofYours);
   expect((await site.get("/runs")).status).toBe(200);
   expect((await site.get("/runs/begun/events")).status).toBe(200);
   expect((await site.post("/runs/begun/cancel")).status).toBe(200);

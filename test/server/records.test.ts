@@ -13,10 +13,10 @@ const price = { input: 1_000, output: 1_000 };
 
 /** A tree whose only question was decided. */
 async function openDecidedSite(): Promise<TestServer> {
-  const sale = [call("sell", { field: "north" }), say("sold it")] as const;
+  const sale = [call("send_email", { to: "team" }), say("sent it")] as const;
   const site = closing(await TestServer.open({ agents: [approvalAgent(scriptedModel([...sale, ...sale]))] }));
   for (const id of ["t1", "t2"]) {
-    await site.post("/runs", { agent: "manager", input: "sell", id });
+    await site.post("/runs", { agent: "writer", input: "send", id });
     const pending = async (): Promise<readonly { readonly id: string }[]> =>
       (await site.runtime.approvals.list({ tenant: "acme", tree: id, state: "pending" })).items;
     await expect.poll(async () => (await pending()).length).toBe(1);
@@ -189,7 +189,7 @@ test("a question has the tree's name, the runs above it and the sources of its l
 test("a late decision is answered with the decision that counts", async () => {
   const site = closing(await TestServer.open());
   const { acme } = site.keys;
-  await site.post("/runs", { agent: "manager", input: "sell", id: "t1" });
+  await site.post("/runs", { agent: "writer", input: "send", id: "t1" });
   const pending = async (): Promise<readonly { readonly id: string }[]> =>
     (await site.runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
   await expect.poll(async () => (await pending()).length).toBe(1);

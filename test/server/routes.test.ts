@@ -26,8 +26,8 @@ const strangers: Readonly<Record<string, string>> = {
 
 beforeAll(async () => {
   site = await TestServer.open();
-  expect((await site.post("/sessions", { agent: "manager", id: "talk" })).status).toBe(200);
-  const begun = { agent: "manager", input: "sell", id: "estate", session: "talk" };
+  expect((await site.post("/sessions", { agent: "writer", id: "talk" })).status).toBe(200);
+  const begun = { agent: "writer", input: "send", id: "estate", session: "talk" };
   expect((await site.post("/runs", begun)).status).toBe(202);
   const run = site.runtime.run("estate", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => site[Symbol.asyncDispose]());
 
 const pathOf = ({ path }: Route, named: Readonly<Record<string, string>>): string =>
-  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "manager"));
+  path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name] ?? "writer"));
 
 /** Returns a valid body, generated from the route's own schema, so that every new route is tested. */
 function sample(schema: JsonObject): Json {
@@ -58,7 +58,7 @@ function sample(schema: JsonObject): Json {
   if (type === "array") return [{ id: "m1", role: "user", parts: [{ type: "text", text: "hello" }] }];
   if (type === "integer" || type === "number") return 0;
   if (type === "boolean") return true;
-  if (type !== "object" || !Array.isArray(required) || !isJsonObject(properties)) return "manager";
+  if (type !== "object" || !Array.isArray(required) || !isJsonObject(properties)) return "writer";
   const propertyOf = (name: string): JsonObject => (isJsonObject(properties[name]) ? properties[name] : {});
   return Object.fromEntries(required.map((name: string) => [name, sample(propertyOf(name))]));
 }

@@ -31,10 +31,16 @@ test("agents are listed with their tools and limits, without their instructions"
   const version: unknown = expect.stringMatching(/^auto-/);
   const nothing = { version, team: [], budget: null, retention: null, guardrails: [], middleware: [] };
   const flow = { origin: "tool", trust: "trusted", sensitivity: "public", egress: true };
-  const sell = { name: "sell", description: "Sell a field", risk: "high", ...flow };
+  const sendEmail = { name: "send_email", description: "Send an email", risk: "high", ...flow };
   expect((await site.get("/agents", { key: site.keys.acme.read })).json).toEqual({
     items: [
-      { ...nothing, name: "manager", description: "Sells fields", model: expect.any(String), tools: [sell] },
+      {
+        ...nothing,
+        name: "writer",
+        description: "Sends emails",
+        model: expect.any(String),
+        tools: [sendEmail],
+      },
       { ...nothing, name: "counter", description: null, model: null, tools: [] },
     ],
   });
@@ -195,20 +201,20 @@ test("an operation repeated under its id changes nothing, even after another act
   ]);
 });
 
-/** A manager that waits for approval, and the question. */
+/** A writer that waits for approval, and the question. */
 async function startAskingRun(site: TestServer): Promise<string> {
-  await site.post("/runs", { agent: "manager", input: "sell", id: "estate" });
+  await site.post("/runs", { agent: "writer", input: "send", id: "estate" });
   const run = site.runtime.run("estate", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") return event.approvalId;
   return "";
 }
 
 test.each([
-  ["approve", {}, "sold north"],
-  ["edit", { arguments: { field: "south" } }, "sold south"],
+  ["approve", {}, "sent to team"],
+  ["edit", { arguments: { to: "press" } }, "sent to press"],
   ["deny", { reason: "not that one" }, "not that one"],
 ] as const)("a call is answered once, by the holder of the key: %s", async (verb, body, heard) => {
-  const model = scriptedModel([call("sell", { field: "north" }), say("so be it")]);
+  const model = scriptedModel([call("send_email", { to: "team" }), say("so be it")]);
   const site = await openSite({ agents: [approvalAgent(model)] });
   const id = await startAskingRun(site);
   const key = site.keys.acme.approve;

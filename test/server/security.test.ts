@@ -68,7 +68,7 @@ test("requests from other origins are refused, without CORS headers", async () =
   const listener = await listen({ runtime: newRuntime(), port: 0 });
   closing(listener);
   const url = `${listener.url}/runs`;
-  const body = { agent: "manager", input: "sell" };
+  const body = { agent: "writer", input: "send" };
   const from = (headers: Readonly<Record<string, string>>): Promise<Reply> =>
     ask(url, "POST", { body, headers });
   const strange: readonly Readonly<Record<string, string>>[] = [
@@ -103,7 +103,7 @@ test("requests from a listed origin are accepted with a key", async () => {
 
 test("a body that is too large is refused, with or without a declared length", async () => {
   const site = await openSite({ limits: { bodyBytes: 1_000, uploadBytes: 1_500 } });
-  const body = { agent: "manager", input: "x".repeat(2_000) };
+  const body = { agent: "writer", input: "x".repeat(2_000) };
   expect(statusAndCode(await site.post("/runs", body))).toEqual([413, "body-too-large"]);
   const { hostname, port } = new URL(site.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -124,9 +124,9 @@ test("a body that is not JSON is refused, and so is a form that a page could sen
   const key = site.keys.acme.admin;
   const post = (body: string, type: string): Promise<Reply> =>
     ask(`${site.url}/runs`, "POST", { key, body, headers: { "content-type": type } });
-  for (const body of ["{", "[]", "null", '"x"', '{"agent":"manager"}', '{"agent":"manager","input":7}'])
+  for (const body of ["{", "[]", "null", '"x"', '{"agent":"writer"}', '{"agent":"writer","input":7}'])
     expect(statusAndCode(await post(body, "application/json"))).toEqual([400, "invalid-request"]);
-  const good = JSON.stringify({ agent: "manager", input: "sell" });
+  const good = JSON.stringify({ agent: "writer", input: "send" });
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
     expect(statusAndCode(await post(good, type))).toEqual([415, "unsupported-media-type"]);
   expect((await post(good, "application/json; charset=utf-8")).status).toBe(202);
@@ -137,7 +137,7 @@ test("a number that could not be kept exactly is refused, and the same digits as
   const post = (data: string): Promise<Reply> =>
     ask(`${site.url}/runs`, "POST", {
       key: site.keys.acme.admin,
-      body: `{"agent":"manager","input":"sell","metadata":{"n":${data}}}`,
+      body: `{"agent":"writer","input":"send","metadata":{"n":${data}}}`,
       headers: { "content-type": "application/json" },
     });
   for (const number of ["1e309", "12345678901234567890", "-9007199254740993"])
@@ -151,7 +151,7 @@ const nestLists = (levels: number): string => `${"[".repeat(levels)}${"]".repeat
 test("a body that is nested too deep is refused, at any position", async () => {
   const site = await openSite();
   const start = (levels: number): Promise<Reply> => {
-    const body = `{"agent":"manager","input":"sell","metadata":{"deep":${nestLists(levels)}}}`;
+    const body = `{"agent":"writer","input":"send","metadata":{"deep":${nestLists(levels)}}}`;
     const headers = { "content-type": "application/json" };
     return ask(`${site.url}/runs`, "POST", { key: site.keys.acme.admin, body, headers });
   };
@@ -171,7 +171,7 @@ const listWith = (keys: number): object => ({ list: Array.from({ length: keys },
 test("a body with too many keys is refused, whether they are in one object or in many", async () => {
   const site = await openSite();
   const start = (metadata: object): Promise<Reply> =>
-    site.post("/runs", { agent: "manager", input: "sell", metadata });
+    site.post("/runs", { agent: "writer", input: "send", metadata });
   for (const make of [objectWith, listWith]) {
     const refused = await start(make(50_001));
     expect(statusAndCode(refused)).toEqual([400, "invalid-request"]);

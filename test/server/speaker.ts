@@ -29,7 +29,7 @@ export function speaker(): {
 
 /** Calls its model on request. */
 export const speakingAgent = (model: Model): Agent => ({
-  id: AgentId.of("orator"),
+  id: AgentId.of("speaker"),
   model,
   run: async (ctx) => {
     await ctx.waitFor("speak");

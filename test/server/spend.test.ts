@@ -13,7 +13,7 @@ interface Doubt {
 
 const price = { input: 1_000_000, output: 2_000_000 };
 
-const talker = (name: string, model = `=${name}`): Agent =>
+const createAgent = (name: string, model = `=${name}`): Agent =>
   agent({
     name,
     description: "Says a word",
@@ -35,7 +35,7 @@ async function run(site: TestServer, agentName: string, fields: object = {}): Pr
 }
 
 test("spend is reported by agent, model, user, day and tree, exact to the micro-dollar, only to its tenant", async () => {
-  const site = await openSite([talker("lead"), talker("writer")]);
+  const site = await openSite([createAgent("lead"), createAgent("writer")]);
   const lead = await run(site, "lead", { id: "first" });
   const writer = await run(site, "writer", { id: "second" });
   expect(lead).toBeGreaterThan(0);
@@ -67,7 +67,10 @@ test("spend is reported by agent, model, user, day and tree, exact to the micro-
 });
 
 test("CSV has a row for each group, and no cell that a spreadsheet would execute", async () => {
-  const site = await openSite([talker("lead", '=HYPERLINK("http://x","y")'), talker("w", "@SUM(1)")]);
+  const site = await openSite([
+    createAgent("lead", '=HYPERLINK("http://x","y")'),
+    createAgent("w", "@SUM(1)"),
+  ]);
   const cost = await run(site, "lead");
   await run(site, "w");
   const reply = await fetch(`${site.url}/spend?by=model`, {
@@ -91,7 +94,7 @@ test("a key of one user sees the money of that user alone", async () => {
     createApiKey({ tenant: "acme", user: "ann", scopes: ["read"], expiresAt: inAYear }),
     createApiKey({ tenant: "acme", scopes: ["admin"], expiresAt: inAYear }),
   ];
-  const lead = talker("lead");
+  const lead = createAgent("lead");
   const site = await TestServer.open({ agents: [lead], auth: apiKeys([ann.record, all.record]) });
   onTestFinished(() => site[Symbol.asyncDispose]());
   for (const user of ["ann", "bob"]) {
@@ -105,7 +108,7 @@ test("a key of one user sees the money of that user alone", async () => {
 });
 
 test("the most expensive users have groups, and all others are one group without a user", async () => {
-  const lead = talker("lead");
+  const lead = createAgent("lead");
   const site = await openSite([lead]);
   const trees = { ann: 2, bob: 3, cleo: 4, dan: 1 };
   let cost = 0;
@@ -172,7 +175,7 @@ test("a call in doubt is listed with its price, settled by an administrator, and
 });
 
 test("the account of the tenant shows its budget, its leases, and the spend of today", async () => {
-  const site = await openSite([talker("lead")]);
+  const site = await openSite([createAgent("lead")]);
   await site.post("/budget", { maxCostUsd: 2, per: "day" });
   const cost = await run(site, "lead");
   const read = { key: site.keys.acme.read };
@@ -185,7 +188,7 @@ test("the account of the tenant shows its budget, its leases, and the spend of t
 });
 
 test("trees are found by id, name and cost, and a filter without an index is refused with a message", async () => {
-  const site = await openSite([talker("lead")]);
+  const site = await openSite([createAgent("lead")]);
   await run(site, "lead", { id: "alpha", name: "Quarterly report" });
   await run(site, "lead", { id: "beta" });
   const ids = async (query: string): Promise<unknown> =>

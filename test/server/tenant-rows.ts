@@ -9,7 +9,7 @@ interface TenantRow {
 const tenant: TenantRow = { answer: "tenant" };
 const act: TenantRow = { answer: "tenant", body: () => ({}) };
 
-const sell: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "sell" }) };
+const sendEmail: TenantRow = { answer: "tenant", body: () => ({ kind: "tool", name: "send_email" }) };
 
 /** The routes of webhooks, switches, budgets and the audit, which concern all users of a tenant. */
 export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
@@ -21,8 +21,8 @@ export const tenantRows: Readonly<Record<string, readonly TenantRow[]>> = {
   "get /audit/report": [tenant],
   "post /audit/verify": [act],
   "get /switches": [tenant],
-  "post /switches/disable": [sell],
-  "post /switches/enable": [sell],
+  "post /switches/disable": [sendEmail],
+  "post /switches/enable": [sendEmail],
   "get /webhooks": [tenant],
   "get /webhooks/:webhook": [tenant],
   // Removed first, so that later requests find one.

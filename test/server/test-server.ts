@@ -6,23 +6,23 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
 import { ask, type Question, type Reply } from "./ask.ts";
 
-const sell = tool({
-  name: "sell",
-  description: "Sell a field",
-  input: z.object({ field: z.string() }),
+const sendEmail = tool({
+  name: "send_email",
+  description: "Send an email",
+  input: z.object({ to: z.string() }),
   risk: "high",
-  execute: async ({ field }) => `sold ${field}`,
+  execute: async ({ to }) => `sent to ${to}`,
 });
 
-/** Asks for approval before a field is sold. */
+/** Asks for approval before an email is sent. */
 export const approvalAgent = (
-  model: Model = scriptedModel([call("sell", { field: "north" }), say("sold it")]),
+  model: Model = scriptedModel([call("send_email", { to: "team" }), say("sent it")]),
 ): Agent =>
   agent({
-    name: "manager",
-    description: "Sells fields",
+    name: "writer",
+    description: "Sends emails",
     model,
-    tools: [sell],
+    tools: [sendEmail],
     permissions: { decide: () => "ask" },
   });
 

@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /runs": [
     { answer: "own" },
     { answer: "own", query: ({ session }) => `?session=${session}` },
-    { answer: "own", query: () => "?agent=manager&roots=true&size=1" },
+    { answer: "own", query: () => "?agent=writer&roots=true&size=1" },
   ],
   "get /runs/:run": [look],
   "get /runs/:run/result": [look],
@@ -85,7 +85,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "get /approvals": [{ answer: "own" }, { answer: "own", query: ({ run }) => `?tree=${run}` }],
   "post /approvals/:approval/approve": [act(none)],
   "post /approvals/:approval/deny": [act(none)],
-  "post /approvals/:approval/edit": [act(() => ({ arguments: { field: "south" } }))],
+  "post /approvals/:approval/edit": [act(() => ({ arguments: { to: "press" } }))],
   "get /sessions": [{ answer: "own" }],
   "post /sessions": [
     { answer: "own", body: () => ({ agent: "counter" }) },
@@ -131,7 +131,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
         const state = "approval-responded";
         return chatBody(
           chat,
-          { type: "tool-sell", state, approval: { id: approval, approved: true } },
+          { type: "tool-send_email", state, approval: { id: approval, approved: true } },
           "assistant",
         );
       },
@@ -197,21 +197,21 @@ const callers: Readonly<
 beforeAll(async () => {
   const auth = apiKeys([ada, bob, backend].map(({ record }) => record));
   // Every turn of every run asks for approval.
-  const sell = call("sell", { field: "north" });
-  const model = scriptedModel([sell, ...Array.from({ length: 99 }, () => sell)]);
+  const sendEmail = call("send_email", { to: "team" });
+  const model = scriptedModel([sendEmail, ...Array.from({ length: 99 }, () => sendEmail)]);
   const dev = { example: null, failure: () => null, cause: () => undefined };
   site = await TestServer.open({ auth, agents: [approvalAgent(model), counter], dev });
   for (const [user, { key: bearer }] of Object.entries({ "u-ada": ada, "u-bob": bob })) {
     const [run, session] = [`${user}-tree`, `${user}-talk`];
-    const talk = { agent: "manager", id: session };
+    const talk = { agent: "writer", id: session };
     expect((await site.post("/sessions", talk, { key: bearer })).status).toBe(200);
-    const begun = { agent: "manager", input: `the words of ${user}`, id: run, session };
+    const begun = { agent: "writer", input: `the words of ${user}`, id: run, session };
     expect((await site.post("/runs", begun, { key: bearer })).status).toBe(202);
     const handle = site.runtime.run(run, { tenant: "acme" });
     for await (const event of handle.events()) if (event.type === "approval.requested") break;
     const [asked] = await handle.approvals();
     const hello = chatBody(`${user}-chat`, { type: "text", text: "hello" }, "user");
-    expect((await site.post("/chat/manager", hello, { key: bearer })).status).toBe(200);
+    expect((await site.post("/chat/writer", hello, { key: bearer })).status).toBe(200);
     await site.runtime.tenants.setBudget({ tenant: "acme", user }, { maxTokens: 7_000_000, per: "ever" });
     await rememberFor(user);
     const yearly = { id: "yearly", cron: "0 0 1 1 *", agent: counter, input: `the words of ${user}` };
@@ -245,7 +245,7 @@ function askRow(
   named: Owned,
 ): Promise<Reply> {
   const [method = "", path = ""] = name.split(" ");
-  const ids: Readonly<Record<string, string>> = { ...named, agent: "manager", attempt: "a1" };
+  const ids: Readonly<Record<string, string>> = { ...named, agent: "writer", attempt: "a1" };
   const filled = path.replaceAll(/:(\w+)/g, (_, id: string) => encodeURIComponent(ids[id] ?? ""));
   const headers = header === undefined ? {} : { "x-reeve-user": header };
   const url = `${site.url}${filled}${row.query?.(named) ?? ""}`;

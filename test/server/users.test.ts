@@ -11,7 +11,7 @@ import { counter, TestServer, inAYear, approvalAgent } from "./test-server.ts";
 
 type Keys = Readonly<Record<"ada" | "bob" | "plain" | "trusted" | "admin", string>>;
 
-const parrot = agent({ name: "parrot", model: scriptedModel([say("hello"), say("hello"), say("hello")]) });
+const echo = agent({ name: "echo", model: scriptedModel([say("hello"), say("hello"), say("hello")]) });
 
 const keyFor = (user: string | null, ...scopes: readonly Scope[]) =>
   createApiKey({ tenant: "acme", user, scopes, expiresAt: inAYear });
@@ -28,7 +28,7 @@ async function open(
     admin: keyFor(null, "admin"),
   };
   const auth = apiKeys(Object.values(made).map(({ record }) => record));
-  const runtime = createRuntime({ agents: [approvalAgent(), counter, parrot], store, approver: "human" });
+  const runtime = createRuntime({ agents: [approvalAgent(), counter, echo], store, approver: "human" });
   const site = closing(await TestServer.open({ runtime, auth }));
   const { ada, bob, plain, trusted, admin } = made;
   const keys = { ada: ada.key, bob: bob.key, plain: plain.key, trusted: trusted.key, admin: admin.key };
@@ -76,7 +76,7 @@ test("a key that is bound to no user names one only with the scope act-for-users
   for (const reply of [
     await site.post("/runs", { ...start, user: "ada" }, { key }),
     await site.post("/runs", start, { key, ...forUser("ada") }),
-    await site.post("/chat/parrot", chat, { key, ...forUser("ada") }),
+    await site.post("/chat/echo", chat, { key, ...forUser("ada") }),
     await site.get("/runs", { key, ...forUser("ada") }),
   ]) {
     expect(statusAndCode(reply)).toEqual([403, "forbidden"]);
@@ -160,7 +160,7 @@ test("two users with the same chat id and the same message are two conversations
 
 test("each user of a chat page sees the answers of their own chat alone", async () => {
   const { site, keys } = await open();
-  const url = `${site.url}/chat/parrot`;
+  const url = `${site.url}/chat/echo`;
   const [hers, his] = [keys.ada, keys.bob].map((key) => chatWith(url, key, { id: "c" }));
   await hers?.sendMessage({ text: "the word of ada" });
   await his?.sendMessage({ text: "the word of bob" });
@@ -190,7 +190,7 @@ test("starting a tree under another user's tree id is a conflict that reveals no
 
 test("a decision is recorded under the key and the user for whom it was made", async () => {
   const { site, keys } = await open();
-  await site.post("/runs", { agent: "manager", input: "sell", id: "t" }, { key: keys.ada });
+  await site.post("/runs", { agent: "writer", input: "send", id: "t" }, { key: keys.ada });
   const run = site.runtime.run("t", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const [asked] = await run.approvals();

@@ -15,7 +15,7 @@ function snapshotIn(text: string): TreeSnapshot {
 
 test("a tree is shown in one request, and its events continue from there", async () => {
   const site = closing(await TestServer.open());
-  const begun = { agent: "manager", input: "sell", id: "field", budget: { maxCostUsd: 2, maxTurns: 9 } };
+  const begun = { agent: "writer", input: "send", id: "field", budget: { maxCostUsd: 2, maxTurns: 9 } };
   await site.post("/runs", begun);
   const run = site.runtime.run("field", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
@@ -24,7 +24,7 @@ test("a tree is shown in one request, and its events continue from there", async
   expect(view?.counts).toMatchObject({ agents: 1, live: 1, asks: 1 });
   expect(view?.root).toMatchObject({
     status: "waiting",
-    activity: { kind: "approval", tool: "sell" },
+    activity: { kind: "approval", tool: "send_email" },
     limits: { maxTurns: 9 },
   });
   expect(view?.limits).toEqual({ maxCostMicros: 2_000_000, maxTokens: null, maxAgents: 50 });
@@ -125,8 +125,8 @@ test("a caller without content is not shown the errors of the program's code", a
 test("a list of trees shows names, caps, agents and runs that wait for a person, and takes several filters", async () => {
   const site = closing(await TestServer.open());
   const begin = (id: string, more: object): Promise<unknown> =>
-    site.post("/runs", { agent: "manager", input: "sell", id, ...more });
-  await begin("north", { name: "Sell the north field", budget: { maxCostUsd: 3 } });
+    site.post("/runs", { agent: "writer", input: "send", id, ...more });
+  await begin("north", { name: "Send the north field", budget: { maxCostUsd: 3 } });
   const run = site.runtime.run("north", { tenant: "acme" });
   for await (const event of run.events()) if (event.type === "approval.requested") break;
   const list = async (query: string): Promise<readonly unknown[]> => {
@@ -138,7 +138,7 @@ test("a list of trees shows names, caps, agents and runs that wait for a person,
     .poll(() => list(live))
     .toMatchObject([
       {
-        name: "Sell the north field",
+        name: "Send the north field",
         maxCostMicros: 3_000_000,
         agents: 1,
         liveAgents: 1,
@@ -154,6 +154,6 @@ test("a list of trees shows names, caps, agents and runs that wait for a person,
   expect(await list(`until=${Date.now() + 60_000}`)).toHaveLength(1);
   for (const query of ["status=done", "status=running,", "stop=bored", "since=now"])
     expect((await site.get(`/runs?${query}`)).status).toBe(400);
-  const long = await site.post("/runs", { agent: "manager", input: "sell", name: "x".repeat(121) });
+  const long = await site.post("/runs", { agent: "writer", input: "send", name: "x".repeat(121) });
   expect(long.status).toBe(400);
 });

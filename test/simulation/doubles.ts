@@ -10,13 +10,13 @@ export interface Witness {
 
 /** One micro-dollar per input token, two per output token. */
 export const price: Price = { input: 1_000_000, output: 2_000_000 };
-/** The usage of every call of the parrot. */
+/** The usage of every call of the echo. */
 export const perCall: Usage = { input: 10, output: 5 };
 
 /** A model that repeats its prompt, and is billed by the witness. */
-export function parrot(witness: Witness): Model {
+export function echo(witness: Witness): Model {
   return {
-    id: "parrot",
+    id: "echo",
     price,
     maxOutputTokens: 50,
     async generate({ messages }) {

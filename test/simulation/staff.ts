@@ -1,6 +1,6 @@
 import { AgentId, ChatMessage, type Agent, type RunContext, type RunStatus } from "#kernel";
 import type { RunHandle, StartOptions } from "#runtime";
-import { effect, parrot, type Witness } from "./doubles.ts";
+import { effect, echo, type Witness } from "./doubles.ts";
 
 /** An external client: starts a tree, and acts as users do. */
 export interface Client {
@@ -26,7 +26,7 @@ export const say = async (ctx: RunContext, text: string): Promise<string> =>
 
 /** Makes agents of one team, who have a model, a tool that is idempotent and one that is run again. */
 export const staff = (witness: Witness, team: string) => {
-  const model = parrot(witness);
+  const model = echo(witness);
   const tools = [
     effect(witness, "pay", { idempotent: true }),
     effect(witness, "mail", { onUnknown: "rerun" }),

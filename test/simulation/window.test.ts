@@ -2,7 +2,7 @@ import { AgentId, ChatMessage, Json, Usage, type Agent, type EffectTool, type Nu
 import type { TreeState } from "#ledger";
 import { memoryStore } from "reeve/stores/memory";
 import { describe, expect, test } from "vitest";
-import { effect, parrot, perCall, type Witness } from "./doubles.ts";
+import { effect, echo, perCall, type Witness } from "./doubles.ts";
 import { type Death, keyOfStep, Stage } from "./stage.ts";
 
 /** Between an effect and its record: here the outcome is unknown. */
@@ -120,7 +120,7 @@ test.each(["effect mail: before", "effect mail: after"])(
 
 const thinker = (witness: Witness): Agent => ({
   id: AgentId.of("thinker"),
-  model: parrot(witness),
+  model: echo(witness),
   run: async (ctx) => ChatMessage.text((await ctx.llm([ChatMessage.user("hello")])).message),
 });
 

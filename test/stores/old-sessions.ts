@@ -20,7 +20,7 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
       insert into reeve_approval values ('${tenant}', 'q1', 'books', 1,
         '{"id":"q1","treeId":"books","agentId":"writer:north","tool":"send","risk":"high","requestedAt":1}', null),
         ('${tenant}', 'q2', 'books', 2,
-        '{"id":"q2","treeId":"books","agentId":"lead","tool":"sell","risk":"critical","requestedAt":2}', null);
+        '{"id":"q2","treeId":"books","agentId":"lead","tool":"send_email","risk":"critical","requestedAt":2}', null);
       insert into reeve_leaf values ('${tenant}', 'talk', '', 'a'), ('${tenant}', 'talk', 't~1', 'h')`,
   );
   return [

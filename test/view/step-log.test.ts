@@ -5,12 +5,12 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { billOf, costOf, type StepFigures, StepLog } from "../../src/view/index.ts";
 
-const sell = tool({
-  name: "sell",
+const sendEmail = tool({
+  name: "send_email",
   description: "sells",
   input: z.object({ what: z.string() }),
   risk: "high",
-  execute: async () => "sold",
+  execute: async () => "sent",
 });
 
 async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
@@ -21,15 +21,15 @@ async function eventsOf(run: RunHandle): Promise<readonly NumberedEvent[]> {
 
 /** Returns the events of a run that sells something after an approval. */
 async function approvedCallEvents(): Promise<readonly NumberedEvent[]> {
-  const model = scriptedModel([call("sell", { what: "a field" }), say("sold it")]);
-  const seller = agent({
-    name: "seller",
+  const model = scriptedModel([call("send_email", { what: "a field" }), say("sent it")]);
+  const emailWriter = agent({
+    name: "writer",
     model,
-    tools: [sell],
+    tools: [sendEmail],
     guardrails: [{ name: "careful", afterCall: () => ({ kind: "warn", reason: "look twice" }) }],
   });
-  await using runtime = createRuntime({ agents: [seller], store: memoryStore(), approver: "human" });
-  const run = await runtime.start(seller, "Sell", { id: "t", budget: { maxCostUsd: 1 } });
+  await using runtime = createRuntime({ agents: [emailWriter], store: memoryStore(), approver: "human" });
+  const run = await runtime.start(emailWriter, "Send", { id: "t", budget: { maxCostUsd: 1 } });
   const pending = async (): Promise<readonly { readonly id: string }[]> =>
     (await runtime.approvals.list({ state: "pending" })).items;
   await expect.poll(async () => (await pending()).length).toBe(1);
@@ -50,17 +50,17 @@ const describeDecisions = ({ decisions }: StepFigures): readonly string[] =>
 
 test("steps have their cost and their decisions in order, even decisions before their start", async () => {
   const events = await approvedCallEvents();
-  const [first, sold, last, ...more] = logOf(events).steps();
+  const [first, sent, last, ...more] = logOf(events).steps();
   expect(more).toEqual([]);
-  expect(first).toMatchObject({ stepId: "t~0:model:1", kind: "model", state: "completed", agent: "seller" });
-  expect(sold).toMatchObject({ stepId: "t~0:tool:2", name: "sell", kind: "tool", state: "completed" });
+  expect(first).toMatchObject({ stepId: "t~0:model:1", kind: "model", state: "completed", agent: "writer" });
+  expect(sent).toMatchObject({ stepId: "t~0:tool:2", name: "send_email", kind: "tool", state: "completed" });
   expect(first && costOf(first)).toEqual({ settledMicros: 15, reservedMicros: 0 });
   expect(first && describeDecisions(first)).toEqual([
     expect.stringMatching(/^gate budget: reserved \$/),
     "gate budget: settled, $0.000015",
   ]);
-  expect(sold && describeDecisions(sold)).toEqual([
-    "approval sell: asked for approval",
+  expect(sent && describeDecisions(sent)).toEqual([
+    "approval send_email: asked for approval",
     "approval dana: approved",
     "guardrail careful: warn",
   ]);

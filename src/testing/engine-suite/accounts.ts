@@ -24,15 +24,17 @@ export const accountCases: readonly EngineCase[] = [
     name: "3.3 a run's cap covers its whole subtree: a parent with 100 tokens stops a child that tries to spend 6,000",
     async run(harness) {
       const model = greedyModel();
-      const talker = agentOf("talker", async (ctx) => void (await ctx.llm(prompt, ask(6_000))), { model });
+      const researcher = agentOf("researcher", async (ctx) => void (await ctx.llm(prompt, ask(6_000))), {
+        model,
+      });
       const reader = agentOf(
         "reader",
         async (ctx) => void (await ctx.llm([ChatMessage.user("x".repeat(6_000))])),
         { model },
       );
       const modest = spender(model, [ask(80)]);
-      const lead = leadOf([talker, reader, modest], { budget: { maxTokens: 100 } });
-      await onRuntime(harness, { agents: [lead, talker, reader, modest] }, async (runtime) => {
+      const lead = leadOf([researcher, reader, modest], { budget: { maxTokens: 100 } });
+      await onRuntime(harness, { agents: [lead, researcher, reader, modest] }, async (runtime) => {
         const { output, usage } = await (await runtime.start(lead, "go")).result();
         assert.deepEqual(output, ["budget.tokens", "budget.tokens", "answer"]);
         assert.deepEqual([total(model.bill), usage.input + usage.output], [80, 80]);

@@ -29,9 +29,9 @@ interface Took {
 async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
   const model = manualModel({ price: { input: 1_000_000, output: 1_000_000 } });
   const worker = staff("worker", model, null);
-  const manager = staff("manager", model, worker);
-  const lead = staff("lead", model, manager);
-  return onRuntime(harness, { agents: [lead, manager, worker] }, async (runtime) => {
+  const researcher = staff("researcher", model, worker);
+  const lead = staff("lead", model, researcher);
+  return onRuntime(harness, { agents: [lead, researcher, worker] }, async (runtime) => {
     const elapsed = await stopwatch();
     const run = await runtime.start(lead, "go");
     await eventually("13 calls are in flight", () => model.calls.length === 13);

@@ -43,20 +43,20 @@ export const cancellationCases: readonly EngineCase[] = [
     name: "4.1 a child's cancel stops its own children, never its parent or siblings",
     async run(harness) {
       const worker = agentOf("worker", forever);
-      const manager = agentOf("manager", async (ctx) => {
+      const researcher = agentOf("researcher", async (ctx) => {
         await ctx.spawn(worker, "work");
         await forever(ctx);
       });
       const sibling = agentOf("sibling", async (ctx) => ctx.waitFor("finish"));
       const lead = agentOf("lead", async (ctx) => {
         const other = await ctx.spawn(sibling, "work");
-        const stopped = await ctx.join(await ctx.spawn(manager, "work"));
+        const stopped = await ctx.join(await ctx.spawn(researcher, "work"));
         return [stopped.status, stopped.stopReason, (await ctx.join(other)).output];
       });
-      await onRuntime(harness, { agents: [lead, manager, worker, sibling] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, researcher, worker, sibling] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
         const { runId } = await waitForEvent(run, "run.start", ({ agent }) => agent === worker.id);
-        const started = await waitForEvent(run, "run.start", ({ agent }) => agent === manager.id);
+        const started = await waitForEvent(run, "run.start", ({ agent }) => agent === researcher.id);
         const other = await waitForEvent(run, "run.start", ({ agent }) => agent === sibling.id);
         const receipt = await runtime.run(started.runId).cancel("not needed");
         assert.deepEqual(

@@ -17,7 +17,7 @@ const stores: readonly { readonly where: string; readonly open: () => Pick<Runti
 /** A parent with three children, one for each retention. Each child leaves content in every place that can hold it. */
 const retentions = ["permanent", "run", "none"] as const satisfies readonly HistoryRetention[];
 
-const talker = agentOf("talker", async (ctx, inbox) => {
+const researcher = agentOf("researcher", async (ctx, inbox) => {
   for await (const { text } of inbox) {
     await ctx.emit(`${text} emitted`);
     if (text.startsWith("fail")) throw new TypeError(`${text} thrown`);
@@ -29,7 +29,7 @@ const talker = agentOf("talker", async (ctx, inbox) => {
 const lead = agentOf("lead", async (ctx, inbox) => {
   for await (const { text } of inbox) {
     const writers = await Promise.all(
-      retentions.map((retention) => ctx.spawn(talker, `${text} ${retention}`, { retention })),
+      retentions.map((retention) => ctx.spawn(researcher, `${text} ${retention}`, { retention })),
     );
     await Promise.all(writers.map((writer) => ctx.join(writer)));
     return `${text} returned`;
@@ -57,7 +57,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 non-permanent content is readable until the tree ends, and erased soon after, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [lead, talker], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [lead, researcher], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(lead, "well", { retention: "run" });
         const first = await run.result();
         assert.equal(first.output, "well returned");
@@ -77,7 +77,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 permanent content stays readable, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [lead, talker], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [lead, researcher], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(lead, "well");
         const writer = only(await historyOf(run), "spawn.admitted")[1]?.child;
         assert.ok(writer);
@@ -89,25 +89,29 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 an erased error keeps only its code, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [talker], eraseAfterS, maxRestarts: 0, ...open() }, async (runtime) => {
-        const run = await runtime.start(talker, "fail", { retention: "none" });
-        assert.equal((await run.result()).error?.message, "fail thrown");
-        const { error } = await waitForErasure(run);
-        assert.equal(error?.code, "foreign");
-        assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
-      }),
+      onRuntime(
+        harness,
+        { agents: [researcher], eraseAfterS, maxRestarts: 0, ...open() },
+        async (runtime) => {
+          const run = await runtime.start(researcher, "fail", { retention: "none" });
+          assert.equal((await run.result()).error?.message, "fail thrown");
+          const { error } = await waitForErasure(run);
+          assert.equal(error?.code, "foreign");
+          assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
+        },
+      ),
   },
   {
     name: `8.7 the same id is the same tree after its content is erased, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [researcher], eraseAfterS, ...open() }, async (runtime) => {
         const id = `again-${crypto.randomUUID()}`;
-        const run = await runtime.start(talker, "well", { id, retention: "none" });
+        const run = await runtime.start(researcher, "well", { id, retention: "none" });
         const { costMicros } = await waitForErasure(run);
-        const again = await runtime.start(talker, "well", { id, retention: "none" });
+        const again = await runtime.start(researcher, "well", { id, retention: "none" });
         assert.deepEqual(await again.result(), await run.result());
         assert.equal((await again.result()).costMicros, costMicros);
-        await assert.rejects(runtime.start(talker, "other", { id }), { code: "id-conflict" });
+        await assert.rejects(runtime.start(researcher, "other", { id }), { code: "id-conflict" });
       }),
   },
 ];
@@ -115,8 +119,8 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
 const lateReadCase = ({ where, open }: (typeof stores)[number]): EngineCase => ({
   name: `8.7 a result first read after erasure has no content, ${where}`,
   run: (harness) =>
-    onRuntime(harness, { agents: [talker], eraseAfterS, ...open() }, async (runtime) => {
-      const run = await runtime.start(talker, "well", { retention: "run" });
+    onRuntime(harness, { agents: [researcher], eraseAfterS, ...open() }, async (runtime) => {
+      const run = await runtime.start(researcher, "well", { retention: "run" });
       const left = await waitForErasure(runtime.run(run.treeId));
       assert.deepEqual(await run.result(), left);
       assert.equal(left.output, null);

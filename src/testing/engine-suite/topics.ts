@@ -27,7 +27,7 @@ async function hear(news: AsyncIterator<Envelope>, count: number): Promise<reado
 }
 
 /** Publishes three messages for each signal. */
-const talker = agentOf("talker", async (ctx) => {
+const researcher = agentOf("researcher", async (ctx) => {
   const topic = TopicId.of("news", ctx.supervision.treeId);
   for (const round of ["a", "b"]) {
     await ctx.waitFor(round);
@@ -43,7 +43,7 @@ export const topicCases: readonly EngineCase[] = [
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);
-        await ctx.spawn(talker, "talk");
+        await ctx.spawn(researcher, "talk");
         const first = await tuneIn(ctx, topic);
         await ctx.emit("listening");
         const heard = [...(await hear(first, 2))];
@@ -53,7 +53,7 @@ export const topicCases: readonly EngineCase[] = [
         await ctx.emit("listening again");
         return [...heard, ...(await hear(second, 2))];
       });
-      await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, researcher] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
         const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await waitForEvent(root, "progress.emitted", ({ data }) => data === "listening");
@@ -74,7 +74,7 @@ export const topicCases: readonly EngineCase[] = [
     async run(harness) {
       const lead = agentOf("lead", async (ctx) => {
         const topic = TopicId.of("news", ctx.supervision.treeId);
-        await ctx.spawn(talker, "talk");
+        await ctx.spawn(researcher, "talk");
         const [one, two] = [await tuneIn(ctx, topic), await tuneIn(ctx, topic)];
         await ctx.emit("listening");
         const heard = await Promise.all([hear(one, 3), hear(two, 3)]);
@@ -82,7 +82,7 @@ export const topicCases: readonly EngineCase[] = [
         await two.return?.();
         return heard;
       });
-      await onRuntime(harness, { agents: [lead, talker] }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead, researcher] }, async (runtime) => {
         const root = await runtime.start(lead, "go");
         const run = runtime.run((await waitForEvent(root, "spawn.admitted")).child);
         await waitForEvent(root, "progress.emitted", ({ data }) => data === "listening");

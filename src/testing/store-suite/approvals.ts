@@ -91,7 +91,7 @@ export const approvalCases: readonly StoreCase[] = [
   storeCase("questions are listed by agent, tool and risk", async ({ store, tenant }) => {
     const writer = { agentId: AgentId.of("writer", "north"), tool: "send", risk: "high" } as const;
     await store.approvals.request(tenant, questionOf(1, writer));
-    await store.approvals.request(tenant, questionOf(2, { ...writer, tool: "sell" }));
+    await store.approvals.request(tenant, questionOf(2, { ...writer, tool: "send_email" }));
     await store.approvals.request(tenant, questionOf(3, { ...writer, risk: "critical" }));
     await store.approvals.request(tenant, questionOf(4, { ...writer, agentId: AgentId.of("writer2") }));
     const times = async (filter: ApprovalFilter): Promise<readonly number[]> =>

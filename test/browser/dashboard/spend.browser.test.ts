@@ -10,7 +10,7 @@ const price = { input: 1_313_000, output: 2_717_000 };
 const hostile = '<img src=x onerror="alert(1)"> \u202Egnp';
 const tenant = "acme";
 
-const talker = (name: string, model: string): Agent =>
+const createAgent = (name: string, model: string): Agent =>
   agent({
     name,
     description: "Says a word",
@@ -35,8 +35,8 @@ interface Money {
 
 /** A tenant with a limit, trees of three agents, one that its budget stopped, and a call in doubt. */
 async function moneySite(): Promise<Money> {
-  const lead = talker("lead", "careful-model");
-  const writer = talker("writer", hostile);
+  const lead = createAgent("lead", "careful-model");
+  const writer = createAgent("writer", hostile);
   const poor = agent({
     name: "poor",
     description: "Has no money",
@@ -189,7 +189,7 @@ test("a read-only key sees a locked Settle, and a key without read access sees a
 });
 
 test.each(["light", "dark"] as const)("an empty and a loading spend screen say so, in %s", async (theme) => {
-  const site = await siteOf([talker("lead", "careful-model")]);
+  const site = await siteOf([createAgent("lead", "careful-model")]);
   const { page, faults } = await visit(site, "/spend", { theme });
   await page.getByRole("heading", { name: "Nothing was spent in 14 days" }).waitFor();
   await page.getByText("No limit is set for all trees together.").waitFor();
@@ -208,7 +208,7 @@ test.each([
   { users: 7, legend: ["user07", "user06", "user05", "user04", "3 others"] },
   { users: 4, legend: ["user04", "user03", "user02", "user01"] },
 ])("$users users: the chart names four, and its bar shows the money of all", async ({ users, legend }) => {
-  const site = await siteOf([talker("lead", "careful-model")]);
+  const site = await siteOf([createAgent("lead", "careful-model")]);
   const hour = Spend.hourOf(Date.now());
   for (let user = 1; user <= users; user += 1)
     await site.runtime.store.spend.put({ tenantId: null }, TreeId.of(`t${user}`), {

@@ -56,8 +56,8 @@ function failAfter(store: Store, part: Part, method: string, done: () => void): 
   return replaceMethod(store, part, () => replaceMethod(store[part], method, fail));
 }
 
-const talker: Agent = {
-  id: AgentId.of("talker"),
+const researcher: Agent = {
+  id: AgentId.of("researcher"),
   run: async (ctx) => {
     await ctx.emit("a word");
     return "another";
@@ -86,13 +86,13 @@ async function crashAfter(part: Part, method: string, then: (store: Store, tree:
   const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });
   const worker = async (on: Store): Promise<Runtime> => {
     const engine = restate({ ...server, namespace, log: () => undefined });
-    const runtime = createRuntime({ agents: [talker], engine, store: on, eraseAfterS: 0.1 });
+    const runtime = createRuntime({ agents: [researcher], engine, store: on, eraseAfterS: 0.1 });
     await runtime.serve({ port });
     return runtime;
   };
   const died = Promise.withResolvers<void>();
   const first = await worker(failAfter(store, part, method, died.resolve));
-  const { runId, treeId } = await first.start(talker, "go", { tenant: "acme", retention: "run" });
+  const { runId, treeId } = await first.start(researcher, "go", { tenant: "acme", retention: "run" });
   await died.promise;
   await first[Symbol.asyncDispose]();
   await then(store, treeId);
@@ -131,11 +131,11 @@ test("the engine deletes the files of an erased tree", async () => {
   const namespace = "erasing-content";
   const engine = restate({ ...server, namespace, log: () => undefined });
   const store = await sqliteStore({ path: join(folder, `${namespace}.sqlite`) });
-  await using runtime = createRuntime({ agents: [talker], engine, store, eraseAfterS: 1 });
+  await using runtime = createRuntime({ agents: [researcher], engine, store, eraseAfterS: 1 });
   await runtime.serve({ port: 0 });
   const file = { mediaType: "image/png", data: new Uint8Array(100_000) };
   const options = { tenant: "acme", id: "files", retention: "none" } as const;
-  const run = await runtime.start(talker, { files: [file] }, options);
+  const run = await runtime.start(researcher, { files: [file] }, options);
   const names = async (): Promise<readonly string[]> => {
     const found = await query(`SELECT key FROM state WHERE service_name = '${namespace}.content'`);
     return Json.as<readonly { readonly key: string }[]>(Json.of(found)).map(({ key }) => key);

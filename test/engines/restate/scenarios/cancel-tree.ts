@@ -24,18 +24,18 @@ export interface CancelledTree {
  */
 export async function cancelTree(server: RestateServer): Promise<CancelledTree> {
   await using office = await Office.open();
-  const { lead, manager, writer } = staffOf();
-  await using runtime = createRuntime({ agents: [lead, manager, writer], engine: restate(server) });
+  const { lead, researcher, writer } = staffOf();
+  await using runtime = createRuntime({ agents: [lead, researcher, writer], engine: restate(server) });
   const startWorker = async (): Promise<WorkerProcess> =>
     WorkerProcess.start(server, { port: await freePort(), office: office.url });
   await using first = await startWorker();
   const run = await runtime.start(lead, "go");
-  const managers = await office.count("manager", 3);
+  const researchers = await office.count("researcher", 3);
   await using second = await startWorker();
-  for (const { answer } of managers) answer("hire");
+  for (const { answer } of researchers) answer("hire");
   const working = [
     ...(await office.count("lead at work", 1)),
-    ...(await office.count("manager at work", 3)),
+    ...(await office.count("researcher at work", 3)),
     ...(await office.count("writer", 9)),
   ];
   const began = performance.now();

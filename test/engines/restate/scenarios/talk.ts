@@ -7,7 +7,7 @@ import { sqliteStore } from "reeve/stores/sqlite";
 import { createRuntime } from "reeve";
 import { type RestateServer, restate } from "reeve/engines/restate";
 import type { ReaderNews, ReaderOrder } from "../fixtures/talk-readers.ts";
-import { talker, type TalkerNews, type TalkerOrder } from "../fixtures/talker.ts";
+import { writer, type WriterNews, type WriterOrder } from "../fixtures/writer.ts";
 import { freePort } from "../../../free-port.ts";
 
 /** A separate process that sends messages and takes commands. */
@@ -69,22 +69,22 @@ export class Talk implements AsyncDisposable {
   }
 
   /** Returns once the model has been asked. */
-  static async start(server: RestateServer): Promise<{ readonly talk: Talk; readonly worker: Talker }> {
+  static async start(server: RestateServer): Promise<{ readonly talk: Talk; readonly worker: Writer }> {
     const folder = await mkdtemp(join(tmpdir(), "reeve-talk-"));
     const talk = new Talk(server, await freePort(), folder);
     const worker = await talk.serve();
     await using store = await sqliteStore({ path: talk.store });
-    await using runtime = createRuntime({ agents: [talker], engine: restate(server), store });
-    await runtime.start(talker, "go", { tenant, id: talk.id });
+    await using runtime = createRuntime({ agents: [writer], engine: restate(server), store });
+    await runtime.start(writer, "go", { tenant, id: talk.id });
     await worker.hear("asked");
     return { talk, worker };
   }
 
   /** A worker, on the port of the one before. */
-  async serve(): Promise<Talker> {
+  async serve(): Promise<Writer> {
     const { ingress, admin } = this.#server;
     const given = [ingress, admin, String(this.#port), this.store];
-    const worker: Talker = this.#keep(new Child("talker-worker.ts", given));
+    const worker: Writer = this.#keep(new Child("writer-worker.ts", given));
     await worker.hear("serving");
     return worker;
   }
@@ -108,5 +108,5 @@ export class Talk implements AsyncDisposable {
 }
 
 const tenant = "acme";
-export type Talker = Child<TalkerNews, TalkerOrder>;
+export type Writer = Child<WriterNews, WriterOrder>;
 export type Readers = Child<ReaderNews, ReaderOrder>;

@@ -1,7 +1,7 @@
 import { ChatMessage, type Model } from "reeve";
 
 /** A model in the middle of an answer. */
-interface Talker {
+interface StreamingModel {
   readonly model: Model;
   /** Lets it stream its next piece. */
   readonly streamNext: () => void;
@@ -10,12 +10,12 @@ interface Talker {
 }
 
 /** Streams its pieces in sequence, each when the test allows it. */
-export function talker(pieces: readonly string[]): Talker {
+export function streamingModel(pieces: readonly string[]): StreamingModel {
   const turns = pieces.map(() => Promise.withResolvers<void>());
   let said = 0;
   let asked = 0;
   const model: Model = {
-    id: "talker",
+    id: "streaming",
     generate: async (_, { onDelta }) => {
       asked += 1;
       for (const [n, piece] of pieces.entries()) {
