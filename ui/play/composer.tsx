@@ -128,19 +128,20 @@ export function Composer({
       />
       <div className="opts">
         {children}
-        <div className="spring" />
-        {isLive && (
-          <Button label="Follow up" hint="⌥↵" size="small" locked={lock} onPress={() => void send(true)} />
-        )}
-        <Button
-          label={isLive ? "Steer" : "Start"}
-          icon="send"
-          hint="↵"
-          size="small"
-          tone="primary"
-          locked={lock}
-          onPress={() => void send(false)}
-        />
+        <div className="send">
+          {isLive && (
+            <Button label="Follow up" hint="⌥↵" size="small" locked={lock} onPress={() => void send(true)} />
+          )}
+          <Button
+            label={isLive ? "Steer" : "Start"}
+            icon="send"
+            hint="↵"
+            size="small"
+            tone="primary"
+            locked={lock}
+            onPress={() => void send(false)}
+          />
+        </div>
       </div>
     </div>
   );
