@@ -10,6 +10,8 @@ import { gapsOf, meterFrames, percentile, pressKeys, takeTap, tapScript } from "
 import { siteOf, visit } from "./open-page.ts";
 
 const tree = "large";
+/** Seconds over which the memory of the tab is compared. The budget is 300, which is measured by hand. */
+const memoryS = Number(process.env["REEVE_MEMORY_SECONDS"] ?? 20);
 const size = 200;
 
 /** Starts a tree of 201 agents, all in a model call. */
@@ -204,52 +206,56 @@ test("200 agents at 20 and at 600 events a second: every event is shown, at most
   team.finish();
 }, 300_000);
 
-test("keys are answered in the next frame, by at most 30 ms of work, also while events come, and the memory of the tab stays", async () => {
-  const { site, team } = await startLarge();
-  const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
-  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
-  await pressKeys(page, ["ArrowDown", "ArrowRight"]);
-  // All 201 agents are listed below the header, in a group, and only those in view exist.
-  await expect.poll(() => page.getByRole("treegrid").getAttribute("aria-rowcount")).toBe(String(size + 3));
-  expect(await page.getByRole("row").count()).toBeLessThan(64);
-  const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  const presses = Array.from({ length: 60 }, (_, press) => (press % 2 === 0 ? "j" : "ArrowDown"));
-  await takeTap(page);
-  const before = await mainThreadMs(session);
-  await pressKeys(page, presses);
-  const cpuMsEach = (((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0)) / presses.length;
-  const still = await takeTap(page);
-  const loading = load(team, 3, 20);
-  await pressKeys(page, presses);
-  const { keys, keyFrames } = await takeTap(page);
-  const settled = async (): Promise<number> => {
-    await session.send("HeapProfiler.collectGarbage");
-    return (await mainThreadMs(session))["heapMb"] ?? 0;
-  };
-  const first = await settled();
-  await loading;
-  await expectAllShown(page, site);
-  const second = await settled();
-  report("keys and memory", {
-    cpuMsEach,
-    stillP95: percentile(still.keys, 0.95),
-    p50: percentile(keys, 0.5),
-    p95: percentile(keys, 0.95),
-    frames: Math.max(...keyFrames),
-    firstMb: first,
-    secondMb: second,
-  });
-  // Every key moves the selection, and it stays there while the address follows.
-  expect(Math.max(...still.keyFrames, ...keyFrames)).toBeLessThan(100);
-  expect(await page.getByRole("row", { selected: true }).innerText()).toContain(`~${2 * presses.length}`);
-  // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
-  expect(percentile(still.keyFrames, 0.95)).toBe(1);
-  expect(percentile(keyFrames, 0.95)).toBe(1);
-  expect(cpuMsEach).toBeLessThan(30);
-  expect(second).toBeLessThan(1.1 * first + 1);
-  team.finish();
-}, 300_000);
+test(
+  "keys are answered in the next frame, by at most 30 ms of work, also while events come, and the memory of the tab stays",
+  async () => {
+    const { site, team } = await startLarge();
+    const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
+    await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+    await pressKeys(page, ["ArrowDown", "ArrowRight"]);
+    // All 201 agents are listed below the header, in a group, and only those in view exist.
+    await expect.poll(() => page.getByRole("treegrid").getAttribute("aria-rowcount")).toBe(String(size + 3));
+    expect(await page.getByRole("row").count()).toBeLessThan(64);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    const presses = Array.from({ length: 60 }, (_, press) => (press % 2 === 0 ? "j" : "ArrowDown"));
+    await takeTap(page);
+    const before = await mainThreadMs(session);
+    await pressKeys(page, presses);
+    const cpuMsEach = (((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0)) / presses.length;
+    const still = await takeTap(page);
+    const loading = load(team, 3, memoryS);
+    await pressKeys(page, presses);
+    const { keys, keyFrames } = await takeTap(page);
+    const settled = async (): Promise<number> => {
+      await session.send("HeapProfiler.collectGarbage");
+      return (await mainThreadMs(session))["heapMb"] ?? 0;
+    };
+    const first = await settled();
+    await loading;
+    await expectAllShown(page, site);
+    const second = await settled();
+    report("keys and memory", {
+      cpuMsEach,
+      stillP95: percentile(still.keys, 0.95),
+      p50: percentile(keys, 0.5),
+      p95: percentile(keys, 0.95),
+      frames: Math.max(...keyFrames),
+      firstMb: first,
+      secondMb: second,
+    });
+    // Every key moves the selection, and it stays there while the address follows.
+    expect(Math.max(...still.keyFrames, ...keyFrames)).toBeLessThan(100);
+    expect(await page.getByRole("row", { selected: true }).innerText()).toContain(`~${2 * presses.length}`);
+    // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
+    expect(percentile(still.keyFrames, 0.95)).toBe(1);
+    expect(percentile(keyFrames, 0.95)).toBe(1);
+    expect(cpuMsEach).toBeLessThan(30);
+    expect(second).toBeLessThan(1.1 * first + 1);
+    team.finish();
+  },
+  300_000 + 1000 * memoryS,
+);
 
 test("a key that is held moves through the agents and asks the server only about the last one", async () => {
   const { site, team } = await startLarge();
