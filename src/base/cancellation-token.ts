@@ -14,7 +14,6 @@ export function cancellationToken(parent?: AbortSignal): OwnedToken {
   let tell = ignore;
   // Stored separately: a parent that is cancelled later overwrites the reason of a signal that was aborted before.
   let first: string | null = null;
-  const isCancelled = (): boolean => first !== null || (parent?.aborted ?? false);
   const reasonOf = (): string | null => first ?? (parent?.aborted ? describeReason(parent.reason) : null);
   const createSignal = (): AbortSignal => {
     own = new AbortController();
@@ -27,7 +26,7 @@ export function cancellationToken(parent?: AbortSignal): OwnedToken {
   const signalOf = (): AbortSignal => signal ?? createSignal();
   return {
     get cancelled() {
-      return isCancelled();
+      return first !== null || (parent?.aborted ?? false);
     },
     get reason() {
       return reasonOf();
@@ -39,7 +38,7 @@ export function cancellationToken(parent?: AbortSignal): OwnedToken {
       tell = act;
     },
     cancel(reason) {
-      if (isCancelled()) return;
+      if (reasonOf() !== null) return;
       first = reason;
       if (own) return own.abort(new CancellationError({ reason }));
       tell();
@@ -52,7 +51,7 @@ export function cancellationToken(parent?: AbortSignal): OwnedToken {
     wait: () =>
       new Promise((resolve) => {
         const answer = (): void => resolve(reasonOf() ?? "cancelled");
-        if (isCancelled()) answer();
+        if (reasonOf() !== null) answer();
         else signalOf().addEventListener("abort", answer, { once: true });
       }),
     child: () => cancellationToken(signalOf()),

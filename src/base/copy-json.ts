@@ -43,7 +43,11 @@ function copyValue(value: unknown, convert: Convert): Json | undefined {
 function copyItems(from: readonly unknown[], convert: Convert): Json {
   const to: Json[] = [];
   // Holes are nulls, and an iterator would cost more than the copy.
-  for (let index = 0; index < from.length; index++) to.push(copyValue(from[index], convert) ?? null);
+  for (let index = 0; index < from.length; index++) {
+    const item = from[index];
+    const isObject = typeof item === "object" && item !== null && !Array.isArray(item);
+    to.push((isObject ? copyFields(item, convert) : copyValue(item, convert)) ?? null);
+  }
   return to;
 }
 
@@ -63,9 +67,9 @@ function copyFields(from: object, convert: Convert): Json | undefined {
     // Most fields hold no further values: these are copied without a call.
     if (typeof field === "string" || typeof field === "boolean" || field === null) to[name] = field;
     else if (typeof field === "number" && Number.isFinite(field)) to[name] = field + 0;
+    else if (Array.isArray(field)) to[name] = copyItems(field, convert);
     else if (field !== undefined) {
-      const isObject = typeof field === "object" && !Array.isArray(field);
-      const copy = isObject ? copyFields(field, convert) : copyValue(field, convert);
+      const copy = typeof field === "object" ? copyFields(field, convert) : copyValue(field, convert);
       if (copy !== undefined) to[name] = copy;
     }
   }

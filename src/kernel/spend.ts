@@ -136,6 +136,11 @@ const figureNames = [
   "denied",
 ] as const satisfies readonly (keyof SpendFigures)[];
 
+function hasFigures(row: SpendRow): boolean {
+  for (const name of figureNames) if (row[name] !== 0) return true;
+  return false;
+}
+
 const keyOf = ({ hour, agentType, model }: SpendRow): string => JSON.stringify([hour, agentType, model]);
 
 /** Hours, figures and keys of the roll-up. */
@@ -186,9 +191,13 @@ export const Spend = {
   /** Returns the differences that turn the figures `before` into `after`. Rows that `after` leaves out stay. */
   changes: (before: readonly SpendRow[], after: readonly SpendRow[]): readonly SpendRow[] => {
     const known = new Map(before.map((row) => [keyOf(row), row]));
-    return after
-      .map((row) => ({ ...row, ...Spend.difference(row, known.get(keyOf(row)) ?? Spend.none) }))
-      .filter((row) => figureNames.some((name) => row[name] !== 0));
+    const changed: SpendRow[] = [];
+    for (const row of after) {
+      const was = known.size === 0 ? undefined : known.get(keyOf(row));
+      const change = was ? { ...row, ...Spend.difference(row, was) } : row;
+      if (hasFigures(change)) changed.push(change);
+    }
+    return changed;
   },
   /** Returns the last hour with figures. 0: none. */
   lastHour: ({ rows }: Pick<TreeSpend, "rows">): number => Math.max(0, ...rows.map(({ hour }) => hour)),

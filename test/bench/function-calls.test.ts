@@ -14,6 +14,6 @@ it("a run makes a bounded number of calls of functions", { timeout: 120_000 }, a
     "W2",
   ]);
   const counted: Record<string, number> = JSON.parse(stdout);
-  expect(counted["W1"]).toBeLessThan(3_560);
-  expect(counted["W2"]).toBeLessThan(22_100);
+  expect(counted["W1"]).toBeLessThan(3_470);
+  expect(counted["W2"]).toBeLessThan(21_500);
 });

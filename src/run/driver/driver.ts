@@ -52,6 +52,8 @@ export type RunEnding<T> =
 /** Runs plain async code over a journal. */
 export class Driver {
   readonly tree: TreeCalls;
+  /** The reports for the tree. */
+  readonly outbox: Outbox;
   readonly waits = new Waits();
   readonly steps: StepNames;
   readonly #primitives: ExecutionPrimitives;
@@ -85,6 +87,7 @@ export class Driver {
   }) {
     this.#primitives = options.primitives;
     this.tree = new TreeCalls(options.primitives, options.onEvents, () => this.#intake.cursor);
+    this.outbox = this.tree.outbox;
     this.steps = new StepNames(options.primitives);
     this.#timers = new ArmedTimers(options.primitives);
     this.#token = options.token;
@@ -95,11 +98,6 @@ export class Driver {
     this.#raced = new RacedOperations(this.#effects, options.primitives.waitForCancel());
     this.#token.onCancel(() => this.#stop());
     this.#ingest(options.batch);
-  }
-
-  /** The reports for the tree. */
-  get outbox(): Outbox {
-    return this.tree.outbox;
   }
 
   /** The latest time that this run knows: the same on every replay. */
