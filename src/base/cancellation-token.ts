@@ -41,8 +41,10 @@ export function cancellationToken(parent?: AbortSignal): OwnedToken {
       if (reasonOf() !== null) return;
       first = reason;
       if (own) return own.abort(new CancellationError({ reason }));
-      tell();
+      const act = tell;
+      // The callback may read the signal, which is created as aborted then.
       tell = ignore;
+      act();
     },
     check() {
       const reason = reasonOf();

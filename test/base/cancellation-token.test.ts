@@ -47,3 +47,16 @@ test("4.4 the token is a platform signal that aborts with the cancellation itsel
   expect(await waiting).toBe("user");
   expect(await token.wait()).toBe("user");
 });
+
+test.each([
+  ["before it is read", false],
+  ["after it was read", true],
+])("4.1 the creator is told of a cancel once, before the listeners of the signal: %s", (_, isRead) => {
+  const token = cancellationToken();
+  const told: string[] = [];
+  token.onCancel(() => told.push(`creator: ${token.signal.aborted}`));
+  if (isRead) token.signal.addEventListener("abort", () => told.push("listener"));
+  token.cancel("first");
+  token.cancel("second");
+  expect(told).toEqual(["creator: true", ...(isRead ? ["listener"] : [])]);
+});
