@@ -239,7 +239,7 @@ export type LedgerEffect =
   | { readonly kind: "launch"; readonly run: RunId }
   /** A parked run got its slot back: resume it. */
   | { readonly kind: "resume"; readonly run: RunId }
-  /** Request a run to yield. It keeps its slot until it has yielded. */
+  /** Asks a run to yield. The run keeps its slot until it has yielded. */
   | { readonly kind: "tell"; readonly run: RunId; readonly cause: "preempted" | "held" }
   /** A run that was requested to yield may continue. */
   | { readonly kind: "spare"; readonly run: RunId }

@@ -50,7 +50,7 @@ function ambiguityIn(text: string): MalformedReason | null {
         break;
       case '"': {
         if (isKey && (keys += 1) > mostKeys) return "too-many-keys";
-        const { end, hasEscape } = textAt(text, at);
+        const { end, hasEscape } = findTextEnd(text, at);
         const quoted = isKey || hasEscape ? text.slice(at, end + 1) : "";
         const wrong = isKey ? wrongKey(quoted, open.at(-1)) : wrongText(quoted);
         if (wrong) return wrong;
@@ -65,7 +65,7 @@ function ambiguityIn(text: string): MalformedReason | null {
 }
 
 /** Returns the position of the closing quote, and whether there are numeric escapes. */
-function textAt(text: string, from: number): { readonly end: number; readonly hasEscape: boolean } {
+function findTextEnd(text: string, from: number): { readonly end: number; readonly hasEscape: boolean } {
   let hasEscape = false;
   let at = from + 1;
   while (text[at] !== '"') {

@@ -2,7 +2,7 @@ import type { MalformedReason, ToolCallBlock } from "#kernel";
 import { strictJson } from "./strict-json.ts";
 
 /** Characters kept of an unreadable input, to show the model what it wrote. */
-const longestExcerpt = 200;
+const maxExcerptLength = 200;
 
 /**
  * A call whose arguments must not be used, for example because the answer was truncated. It never reaches a tool: it is
@@ -28,10 +28,10 @@ type ToolInput =
 export function readToolInput(given: unknown): ToolInput {
   if (given === undefined) return { input: {} };
   const text = typeof given === "string" ? given : toJsonText(given);
-  if (text.length < longestExcerpt && text.trim() === "") return { input: {} };
+  if (text.length < maxExcerptLength && text.trim() === "") return { input: {} };
   const read = strictJson(text);
   if ("value" in read) return { input: read.value };
-  const malformedInput = text.slice(0, longestExcerpt).toWellFormed();
+  const malformedInput = text.slice(0, maxExcerptLength).toWellFormed();
   return { input: null, malformedInput, malformedBecause: read.malformed };
 }
 

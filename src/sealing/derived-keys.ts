@@ -18,10 +18,10 @@ export function masterKey(text: string, place: string): MasterKey {
 
 /** Returns the keys of one partition, in the order of the master keys. */
 export function derive(partition: string, [newest, ...older]: readonly [MasterKey, ...MasterKey[]]): KeyRing {
-  return [keyFrom(newest, partition), ...older.map((master) => keyFrom(master, partition))];
+  return [deriveKey(newest, partition), ...older.map((master) => deriveKey(master, partition))];
 }
 
-function keyFrom(master: MasterKey, partition: string): SealingKey {
+function deriveKey(master: MasterKey, partition: string): SealingKey {
   const id = createHash("sha256").update("reeve key id\n").update(master).digest().subarray(0, idBytes);
   const secret = hkdfSync("sha256", master, "", `reeve seal 1\n${partition}`, 32);
   return { id: id.toString("base64url"), secret: new Uint8Array(secret) };

@@ -20,10 +20,10 @@ export function activityOf(state: AgentState, liveChildren: readonly AgentState[
     const { step: _, ...call } = waiting;
     return { kind: "budget", ...call };
   }
-  return atTools(state, liveChildren) ?? { kind: "between", since: state.lastAt };
+  return findToolActivity(state, liveChildren) ?? { kind: "between", since: state.lastAt };
 }
 
-function atTools({ tools }: AgentState, liveChildren: readonly AgentState[]): Activity | null {
+function findToolActivity({ tools }: AgentState, liveChildren: readonly AgentState[]): Activity | null {
   if (tools.length === 0) return null;
   const since = Math.min(...tools.map((tool) => tool.since));
   if (tools.every(({ spawns }) => spawns) && liveChildren.length > 0)

@@ -45,7 +45,7 @@ const leaseMarginMs = 1_000;
 
 type Outcome = Parameters<Store["webhooks"]["settle"]>[1];
 
-/** Takes deliveries that are due out of the store and sends them. */
+/** Takes due deliveries from the store and sends them. */
 export class WebhookSender {
   readonly #deps: SenderDeps;
   readonly #inFlight = new Set<Promise<void>>();

@@ -78,15 +78,7 @@ export class Checker {
   }
 
   /** Something out in the world begins. */
-  #checkBegin({
-    tree,
-    run,
-    step,
-  }: {
-    readonly tree: string;
-    readonly run: string;
-    readonly step: string;
-  }): void {
+  #checkBegin({ tree, run, step }: Readonly<Record<"tree" | "run" | "step", string>>): void {
     const view = this.trees.get(tree);
     if (!view) return this.#violate(`a call in ${tree}, which does not exist`);
     if (this.#journaled.has(step)) this.#violate(`${step} begins again after it was journaled`);

@@ -7,7 +7,7 @@ import type { EntryId, RunId, SessionEntry } from "#kernel";
  * position.
  */
 export function repairEntries(entries: ReadonlyMap<EntryId, SessionEntry>): {
-  readonly mended: readonly SessionEntry[];
+  readonly repaired: readonly SessionEntry[];
   /** Number of entries that were moved. */
   readonly moved: number;
 } {
@@ -23,7 +23,7 @@ export function repairEntries(entries: ReadonlyMap<EntryId, SessionEntry>): {
       newest.set(unsettled.branch, unsettled.id);
     }
   }
-  return { mended: [...settled.values()], moved };
+  return { repaired: [...settled.values()], moved };
 }
 
 /** Returns an entry and its ancestors, up to one that is settled, missing, or already visited. */

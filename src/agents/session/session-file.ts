@@ -40,7 +40,7 @@ export async function importSession(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<ImportReport> {
   const { header, entries, duplicates, skipped } = await readLines(pieces);
-  const { mended, moved } = repairEntries(entries);
+  const { repaired: mended, moved } = repairEntries(entries);
   for (let start = 0; start < mended.length; start += batchSize)
     await session.store.append(session.partition, session.key, mended.slice(start, start + batchSize));
   const leaf = leafOf(header, entries);

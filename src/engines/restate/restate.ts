@@ -216,7 +216,7 @@ class RestateWorker implements RestateEngine {
     process.exit(left === 0 ? 0 : 1);
   }
 
-  /** Drains the worker. Returns the number of executions that were left. */
+  /** Drains the worker. Returns the number of executions that had not ended. */
   async #drain(graceMs: number): Promise<number> {
     this.#readiness.isDraining = true;
     this.#executions.leave();

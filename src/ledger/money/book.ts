@@ -33,14 +33,14 @@ const noTurns: Meter = { limit: null, used: 0 };
 
 /** Records new warnings. Returns all dimensions that the account was warned about. */
 function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): readonly BudgetDimension[] {
-  const fresh = warnings(account, turns);
+  const fresh = findWarnings(account, turns);
   if (fresh.length === 0) return account.warned;
   for (const warning of fresh) draft.effects.push({ kind: "warn", run, ...warning });
   return [...account.warned, ...fresh.map(({ dimension }) => dimension)];
 }
 
 /** Returns the warnings that an account has not had yet. */
-export function warnings(account: Account, turns: Meter): readonly Warning[] {
+export function findWarnings(account: Account, turns: Meter): readonly Warning[] {
   const { maxTokens, maxCostMicros: maxCost, warned } = account;
   if (maxTokens === null && maxCost === null && turns.limit === null) return none;
   const { tokens, costMicros: cost } = Account.spend(account);

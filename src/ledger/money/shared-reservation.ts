@@ -1,7 +1,7 @@
 import { type Price, Usage } from "#kernel";
 import { Account, type Booking, type RunAccount } from "./account.ts";
 import type { Amounts } from "./amounts.ts";
-import { type Warning, warnings } from "./book.ts";
+import { type Warning, findWarnings } from "./book.ts";
 import type { ReservationRequest } from "./reservation-request.ts";
 import type { BookedAmounts } from "../command.ts";
 import { addCaps, addTurnCap, type Cap, type Denial, fit, type Grant } from "./fit.ts";
@@ -76,7 +76,9 @@ function bookShared<Decision>(
   decision: Decision,
 ): SharedDecision<Decision> {
   const changed = accounts.map((account) => changedBy(account, booking));
-  const fresh = changed.map((account) => warnings(account, { limit: account.maxTurns, used: account.turns }));
+  const fresh = changed.map((account) =>
+    findWarnings(account, { limit: account.maxTurns, used: account.turns }),
+  );
   const warned = changed.map((account, index) => warnedOf(account, fresh[index] ?? []));
   return { accounts: warned, decision, warnings: fresh };
 }

@@ -13,11 +13,11 @@ export function isStuck(draft: Draft, asking: RunId | null): boolean {
   if (draft.tree.headcount.active > (isAsking ? 1 : 0)) return false;
   const waiting = draft.allSlots().filter(([, slot]) => waitsForRuns(slot));
   draft.prefetch({ waits: waiting.map(([run]) => run) });
-  return waiting.every(([run]) => waitsInVain(draft, run));
+  return waiting.every(([run]) => waitsForLiveRuns(draft, run));
 }
 
-/** Whether no run it waits for has ended, is about to end, or is held. If one is held, a person decides. */
-function waitsInVain(draft: Draft, waiting: RunId): boolean {
+/** Whether every run that it waits for is live, and neither cancelled nor held. A held run waits for a person. */
+function waitsForLiveRuns(draft: Draft, waiting: RunId): boolean {
   return (draft.waits.get(waiting) ?? []).every((run) => {
     const other = draft.slots.get(run);
     return other?.cancelled === null && !other.held;

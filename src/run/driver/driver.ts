@@ -264,7 +264,7 @@ export class Driver {
     }
     if (this.#token.cancelled) return false;
     if (this.#intake.slotState === "yielding")
-      this.#ingest(await this.#callNow("yield", this.outbox.takeWords()));
+      this.#ingest(await this.#callNow("yield", this.outbox.takeUnsentText()));
     else if (this.#intake.slotState === "running" && this.waits.size > 0) await this.#restOnce();
     return false;
   }
@@ -273,7 +273,7 @@ export class Driver {
   async #restOnce(): Promise<void> {
     const { on } = this.waits;
     if (this.#rest.covers(on) && this.outbox.unsent.length === 0) return;
-    const news = await this.#callNow("wait", { on, ...this.outbox.takeWords() });
+    const news = await this.#callNow("wait", { on, ...this.outbox.takeUnsentText() });
     this.#ingest(news);
     if (news.items.length === 0 && news.slotState === "running") this.#rest.begin(on);
     else this.#rest.end();

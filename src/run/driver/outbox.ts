@@ -30,8 +30,8 @@ export class Outbox {
     this.#said = said;
   }
 
-  /** Returns the text that the tree does not have, once. */
-  takeWords(): { readonly said?: SentContent } {
+  /** Takes the text that the tree does not have yet. */
+  takeUnsentText(): { readonly said?: SentContent } {
     const said = this.#said;
     this.#said = null;
     return said ? { said } : {};

@@ -35,8 +35,8 @@ export async function openSqliteStore({ path }: SqliteStoreOptions): Promise<Sto
 }
 
 /**
- * Creates a file that only its owner can read; SQLite gives its other files the same mode. One that is there is not opened:
- * closing it would release the locks of this process's other connections.
+ * Creates a file that only its owner can read; SQLite gives its other files the same mode. An existing file is not
+ * opened, because closing it would release the locks of this process's other connections.
  */
 function createPrivate(path: string): void {
   try {
@@ -46,8 +46,8 @@ function createPrivate(path: string): void {
   }
 }
 
-/** Calls when another connection has committed something. */
-function watchVersion(file: DatabaseSync, changed: () => void): () => void {
+/** Calls `onChange` when another connection has committed. Returns a function that stops the timer. */
+function watchVersion(file: DatabaseSync, onChange: () => void): () => void {
   const look = file.prepare("pragma data_version");
   const version = (): unknown => look.get()?.["data_version"];
   let known = version();
@@ -55,7 +55,7 @@ function watchVersion(file: DatabaseSync, changed: () => void): () => void {
     const now = version();
     if (now === known) return;
     known = now;
-    changed();
+    onChange();
   }, pollIntervalMs);
   return () => clearInterval(timer);
 }

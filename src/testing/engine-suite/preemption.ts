@@ -198,19 +198,19 @@ export const preemptionCases: readonly EngineCase[] = [
         await waitForEvent(run, "spawn.queued", ({ victim }) => victim !== null);
         crowd.open();
         assert.equal((await run.result()).output, 20);
-        assert.ok(crowd.most <= 3, `${crowd.most} calls in flight, besides the root's slot`);
+        assert.ok(crowd.maxInFlight <= 3, `${crowd.maxInFlight} calls in flight, besides the root's slot`);
       });
     },
   },
 ];
 
 /** A model that counts the calls in flight. None of them ends before it is opened. */
-function crowdModel(): Model & { readonly most: number; open(): void } {
+function crowdModel(): Model & { readonly maxInFlight: number; open(): void } {
   let [inFlight, most] = [0, 0];
   const opened = Promise.withResolvers<void>();
   return {
     id: "crowd",
-    get most() {
+    get maxInFlight() {
       return most;
     },
     open: opened.resolve,

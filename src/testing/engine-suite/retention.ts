@@ -17,7 +17,7 @@ const stores: readonly { readonly where: string; readonly open: () => Pick<Runti
 /** A parent with three children, one for each retention. Each child leaves content in every place that can hold it. */
 const retentions = ["permanent", "run", "none"] as const satisfies readonly HistoryRetention[];
 
-const researcher = agentOf("researcher", async (ctx, inbox) => {
+const writer = agentOf("writer", async (ctx, inbox) => {
   for await (const { text } of inbox) {
     await ctx.emit(`${text} emitted`);
     if (text.startsWith("fail")) throw new TypeError(`${text} thrown`);
@@ -28,10 +28,10 @@ const researcher = agentOf("researcher", async (ctx, inbox) => {
 
 const lead = agentOf("lead", async (ctx, inbox) => {
   for await (const { text } of inbox) {
-    const writers = await Promise.all(
-      retentions.map((retention) => ctx.spawn(researcher, `${text} ${retention}`, { retention })),
+    const children = await Promise.all(
+      retentions.map((retention) => ctx.spawn(writer, `${text} ${retention}`, { retention })),
     );
-    await Promise.all(writers.map((writer) => ctx.join(writer)));
+    await Promise.all(children.map((child) => ctx.join(child)));
     return `${text} returned`;
   }
   return null;
@@ -57,7 +57,7 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 non-permanent content is readable until the tree ends, and erased soon after, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [lead, researcher], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [lead, writer], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(lead, "well", { retention: "run" });
         const first = await run.result();
         assert.equal(first.output, "well returned");
@@ -77,11 +77,11 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 permanent content stays readable, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [lead, researcher], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [lead, writer], eraseAfterS, ...open() }, async (runtime) => {
         const run = await runtime.start(lead, "well");
-        const writer = only(await historyOf(run), "spawn.admitted")[1]?.child;
-        assert.ok(writer);
-        await waitForErasure(runtime.run(writer));
+        const child = only(await historyOf(run), "spawn.admitted")[1]?.child;
+        assert.ok(child);
+        await waitForErasure(runtime.run(child));
         assert.equal((await run.result()).output, "well returned");
         assert.equal(await run.status(), "completed");
       }),
@@ -89,29 +89,25 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
   {
     name: `8.7 an erased error keeps only its code, ${where}`,
     run: (harness) =>
-      onRuntime(
-        harness,
-        { agents: [researcher], eraseAfterS, maxRestarts: 0, ...open() },
-        async (runtime) => {
-          const run = await runtime.start(researcher, "fail", { retention: "none" });
-          assert.equal((await run.result()).error?.message, "fail thrown");
-          const { error } = await waitForErasure(run);
-          assert.equal(error?.code, "foreign");
-          assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
-        },
-      ),
+      onRuntime(harness, { agents: [writer], eraseAfterS, maxRestarts: 0, ...open() }, async (runtime) => {
+        const run = await runtime.start(writer, "fail", { retention: "none" });
+        assert.equal((await run.result()).error?.message, "fail thrown");
+        const { error } = await waitForErasure(run);
+        assert.equal(error?.code, "foreign");
+        assert.ok(!isAbout("thrown", [error, await historyOf(run)]));
+      }),
   },
   {
     name: `8.7 the same id is the same tree after its content is erased, ${where}`,
     run: (harness) =>
-      onRuntime(harness, { agents: [researcher], eraseAfterS, ...open() }, async (runtime) => {
+      onRuntime(harness, { agents: [writer], eraseAfterS, ...open() }, async (runtime) => {
         const id = `again-${crypto.randomUUID()}`;
-        const run = await runtime.start(researcher, "well", { id, retention: "none" });
+        const run = await runtime.start(writer, "well", { id, retention: "none" });
         const { costMicros } = await waitForErasure(run);
-        const again = await runtime.start(researcher, "well", { id, retention: "none" });
+        const again = await runtime.start(writer, "well", { id, retention: "none" });
         assert.deepEqual(await again.result(), await run.result());
         assert.equal((await again.result()).costMicros, costMicros);
-        await assert.rejects(runtime.start(researcher, "other", { id }), { code: "id-conflict" });
+        await assert.rejects(runtime.start(writer, "other", { id }), { code: "id-conflict" });
       }),
   },
 ];
@@ -119,8 +115,8 @@ const casesWith = ({ where, open }: (typeof stores)[number]): readonly EngineCas
 const lateReadCase = ({ where, open }: (typeof stores)[number]): EngineCase => ({
   name: `8.7 a result first read after erasure has no content, ${where}`,
   run: (harness) =>
-    onRuntime(harness, { agents: [researcher], eraseAfterS, ...open() }, async (runtime) => {
-      const run = await runtime.start(researcher, "well", { retention: "run" });
+    onRuntime(harness, { agents: [writer], eraseAfterS, ...open() }, async (runtime) => {
+      const run = await runtime.start(writer, "well", { retention: "run" });
       const left = await waitForErasure(runtime.run(run.treeId));
       assert.deepEqual(await run.result(), left);
       assert.equal(left.output, null);

@@ -42,7 +42,7 @@ function durationCalls(
 }
 
 /** Returns the calls that were not refused, and those refused without the reason. */
-async function notRefused(
+async function findNotRefused(
   made: Readonly<Record<string, () => Promise<unknown>>>,
   value: string,
 ): Promise<readonly string[]> {
@@ -68,7 +68,7 @@ export const timeCases: readonly EngineCase[] = [
         await inbox.next();
         const wrong: string[] = [];
         for (const [name, value] of Object.entries(values))
-          wrong.push(...(await notRefused(calls(ctx, inbox, Json.as<number>(Json.of(value))), name)));
+          wrong.push(...(await findNotRefused(calls(ctx, inbox, Json.as<number>(Json.of(value))), name)));
         return [...wrong, await ctx.step("after", () => "fine")];
       });
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
@@ -84,7 +84,7 @@ export const timeCases: readonly EngineCase[] = [
       const lead = agentOf("lead", async (ctx, inbox) => {
         await inbox.next();
         await ctx.sleepUntil(-1);
-        return [...(await notRefused(durationCalls(ctx, inbox, -1), "-1"))];
+        return [...(await findNotRefused(durationCalls(ctx, inbox, -1), "-1"))];
       });
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const { output } = await (await runtime.start(lead, "go")).result();

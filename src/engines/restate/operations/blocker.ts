@@ -1,6 +1,6 @@
 import type { BlockedExecution, ObjectAddress, Blocker } from "#kernel";
 import type { Admin } from "../client/admin.ts";
-import { buildAt } from "./build.ts";
+import { parseBuild } from "./build.ts";
 import type { ServiceNames } from "../service-names.ts";
 
 /** A part of the failure message of a refused run, as in IncompatibleVersionError. */
@@ -39,7 +39,7 @@ export async function getBlocker(admin: Admin, execution: string): Promise<Block
   return {
     kind,
     lastError,
-    build: deployment ? buildAt(deployment.uri) : null,
+    build: deployment ? parseBuild(deployment.uri) : null,
     // For an execution that was paused before its next try, Restate still reports the time of that try.
     retryAt: isStopped || found.next_retry_at === undefined ? null : Date.parse(found.next_retry_at),
   };
@@ -61,7 +61,7 @@ export async function getObjectBlocker(
     const deployment = await admin.findPinnedBy(names.run, `${service}/${key}/`);
     const uri = (await admin.deployments()).find(({ id }) => id === deployment)?.uri;
     const retryAt = failing.next_retry_at === undefined ? null : Date.parse(failing.next_retry_at);
-    return { kind: "release", lastError, build: uri === undefined ? null : buildAt(uri), retryAt };
+    return { kind: "release", lastError, build: uri === undefined ? null : parseBuild(uri), retryAt };
   }
   return null;
 }

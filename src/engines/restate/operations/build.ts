@@ -41,7 +41,7 @@ export function toBuildPath(build: string): string {
   return `/v/${build}`;
 }
 
-/** Returns the build that is served at an address. Null: not one of ours. */
-export function buildAt(uri: string): string | null {
+/** Returns the build in the address of a deployment. Null if Reeve did not register the deployment. */
+export function parseBuild(uri: string): string | null {
   return /\/v\/([\w.-]+)\/?$/.exec(uri)?.[1] ?? null;
 }
