@@ -73,7 +73,7 @@ export function AnswerForm({
       </p>
       {isOpen && choices && (
         <div className="choices">
-          {choices.map((choice) => (
+          {[...new Set(choices)].map((choice) => (
             <button key={choice} type="button" className="btn lg" onClick={() => onAnswer(choice)}>
               <InertText text={choice} />
             </button>

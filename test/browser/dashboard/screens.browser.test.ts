@@ -76,6 +76,21 @@ test.each(themes)("empty screens show the next step, in %s", async (theme) => {
   expect([...runs.faults, ...approvals.faults]).toEqual([]);
 });
 
+test.each([1440, 1024, 390])(
+  "no column of a run is cut off at %i px: the agents scroll sideways",
+  async (width) => {
+    const site = await busySite();
+    const { page } = await visit(site, "/runs/report", { width });
+    await page.getByText("researcher ×7").waitFor();
+    const cut = await page.evaluate<readonly string[]>(`[...document.querySelectorAll(".row")]
+    .filter((row) => row.scrollWidth > row.clientWidth)
+    .map((row) => row.innerText)`);
+    expect(cut).toEqual([]);
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await keepPicture(page, `run-${width}`);
+  },
+);
+
 test("an approval is decided on a phone", async () => {
   const site = await busySite();
   const { page, faults } = await visit(site, "/approvals", { width: 390 });
