@@ -123,7 +123,8 @@ function CommandList({
     <ul role="listbox" id={id} aria-label="Places" className="commands">
       {commands.map((command, index) => (
         <li
-          key={`${command.name} ${command.detail}`}
+          // Runs may have equal names.
+          key={typeof command.target === "string" ? command.target : command.name}
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === at}
