@@ -94,7 +94,7 @@ const states: Readonly<Record<string, State>> = {
   "no-answer": {
     options: () => {
       deaf = new DeafEngine();
-      return { limits: { requestTimeoutMs: 1 }, engine: deaf.engine };
+      return { limits: { requestTimeoutMs: 1_000 }, engine: deaf.engine };
     },
     act: async (_, page) => {
       await page.getByRole("treegrid").waitFor();
