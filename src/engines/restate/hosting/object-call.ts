@@ -79,7 +79,6 @@ export interface ObjectCallFields {
 export class ObjectCall {
   readonly #restate: RestateSharedContext;
   readonly #writer: RestateObjectContext | null;
-  readonly #definition: ObjectDefinition;
   readonly names: ServiceNames;
   readonly kill: ObjectCallFields["kill"];
   readonly #seals: CallSeals;
@@ -94,7 +93,6 @@ export class ObjectCall {
   constructor(fields: ObjectCallFields) {
     this.#restate = fields.restate;
     this.#writer = fields.writer;
-    this.#definition = fields.definition;
     this.names = fields.names;
     this.kill = fields.kill;
     this.#seals = fields.seals;
@@ -146,7 +144,7 @@ export class ObjectCall {
   get stored(): ReadonlySet<string> {
     if (this.#names === null)
       throw new Fetch(async () => void (this.#names = await this.#restate.stateKeys()));
-    this.fetch(this.#names.filter((name) => name === this.#definition.together?.under));
+    this.#fetchStored(this.#state.listMissingToList(this.#names));
     return this.#state.listNames(this.#names);
   }
 
@@ -168,15 +166,16 @@ export class ObjectCall {
 
   /** Fetches these names. @throws Fetch if any of them is missing. */
   fetch(names: readonly string[]): void {
-    const missing = this.#state.listMissing(names);
-    if (missing.length === 0) return;
-    throw new Fetch(() => this.#state.fetch(this.#readStored, missing));
+    this.#fetchStored(this.#state.listMissing(names));
   }
 
   /** Fetches the values that are stored together with one that is written. @throws Fetch if they are missing. */
   prepareWrite(name: string): void {
-    const { under, has } = this.#definition.together ?? {};
-    if (under !== undefined && (name === under || has?.(name))) this.fetch([under]);
+    this.#fetchStored(this.#state.listMissingToWrite(name));
+  }
+
+  #fetchStored(missing: readonly string[]): void {
+    if (missing.length > 0) throw new Fetch(() => this.#state.fetch(this.#readStored, missing));
   }
 
   /** Returns the reply to the `place`-th request of this call. @throws Fetch */

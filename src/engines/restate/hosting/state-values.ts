@@ -54,6 +54,17 @@ export class StateValues {
     return [...missing];
   }
 
+  /** Returns the stored values to fetch before a value is written: those that are stored as one are written as one. */
+  listMissingToWrite(name: string): readonly string[] {
+    const isUnknown = this.#together !== null && this.#isTogether === null && this.#isMember(name);
+    return isUnknown ? [this.#together.under] : [];
+  }
+
+  /** Returns the stored values to fetch before all names are known. */
+  listMissingToList(stored: readonly string[]): readonly string[] {
+    return this.#isTogether === null ? stored.filter((name) => name === this.#together?.under) : [];
+  }
+
   /** Fetches stored values. They are requested together and awaited in order, so that every try is replayed alike. */
   async fetch(readStored: ReadStored, names: readonly string[], before?: () => Promise<void>): Promise<void> {
     const reads = names.map((name) => readStored(name, stateSerde(this.#seals.getSeal(name))));
