@@ -71,11 +71,9 @@ export function checkSize(what: string, value: unknown, limit: number): void {
 /** Maximum length of a text in an event that is too large. Longer texts are cut. */
 const maxTextCharacters = 4_000;
 
-const eventBound = { limit: maxEventBytes, depth: 3 };
-
 /** Cuts the texts of an event that is too large, such as an error message that quotes a whole page. */
 export function fitEvent(event: NumberedEvent): NumberedEvent {
-  if (boundBytes(event, eventBound) <= maxEventBytes || excess(event, maxEventBytes) === null) return event;
+  if (excess(event, maxEventBytes) === null) return event;
   const error = "error" in event && event.error ? { error: { ...event.error } } : {};
   if (error.error) {
     const { code, message = "" } = error.error;
