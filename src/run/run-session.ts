@@ -76,7 +76,7 @@ export class RunSession {
   /** Whether the last prompt was too long, so that the next one is shorter. */
   #hasMadeRoom = false;
   #told: SessionEntry["told"];
-  /** The entries of messages that this execution has added or read. */
+  /** The entries of messages that this execution has written or read. */
   readonly #entries = new WeakMap<ChatMessage, EntryId>();
 
   constructor(options: RunSessionOptions, carried?: CarriedTurn) {
@@ -143,7 +143,6 @@ export class RunSession {
     const told = message.role === "assistant" ? this.#told : undefined;
     if (told) this.#told = undefined;
     this.#add({ message }, labels, told);
-    this.#entries.set(message, this.#idOf(this.#count));
     for (const { entry, labels: before } of this.#early.splice(0)) this.appendEntry(entry, before);
   }
 
@@ -161,7 +160,12 @@ export class RunSession {
     this.#waiting.push(added);
   }
 
-  /** Returns the entry of a message. Undefined: it is none. */
+  /** Whether the store lacks messages of this turn. */
+  get hasUnwritten(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Returns the entry of a message in the store. Undefined: the store has none. */
   entryOf(message: ChatMessage): EntryId | undefined {
     return this.#entries.get(message);
   }
@@ -358,6 +362,7 @@ export class RunSession {
     const given = [...this.#waiting];
     if (given.length === 0) return;
     const { clock, scope, agentId, place } = this.#options;
+    const { channel, metadata } = scope;
     const isNamed = place?.isNamed ?? false;
     const session = this.#session;
     const start = await this.#turnStart();
@@ -367,15 +372,9 @@ export class RunSession {
       return toEntry(added, { id: this.#idOf(added.number), parentId, at, branch: scope.runId, isNamed });
     });
     if (given[0]?.number === this.#saved + 1)
-      await session.open({
-        startedAt: at,
-        agentId,
-        channel: scope.channel,
-        metadata: scope.metadata,
-        title: null,
-        isNamed,
-      });
+      await session.open({ startedAt: at, agentId, channel, metadata, title: null, isNamed });
     await session.store.append(session.partition, session.key, entries);
+    for (const entry of entries) if (entry.type === "message") this.#entries.set(entry.message, entry.id);
     this.#waiting = this.#waiting.filter((other) => !given.includes(other));
   }
 

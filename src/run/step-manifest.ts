@@ -9,7 +9,9 @@
 //    journaled, or is suspended there, loses nothing. A call whose step was never journaled has a manifest of its own
 //    attempt.
 // 2. It never fails the run: a write that fails or takes too long loses only this manifest.
-// 3. A message is hashed and sent once per execution, for any number of prompts. A prompt that begins like the last one
+// 3. It names a message as an entry only if the store has that entry. Any other message is written as a text: its turn
+//    may be dropped before the entry is written.
+// 4. A message is hashed and sent once per execution, for any number of prompts. A prompt that begins like the last one
 //    is written as the difference to it. So the cost of a run grows linearly with its length.
 import { createHash, hash } from "node:crypto";
 import {
@@ -40,6 +42,8 @@ import type { RunSession } from "./run-session.ts";
 
 /** Maximum time that a step waits for its manifest to be written. */
 const maxWriteMs = 2_000;
+/** The part of it in which the store must have the messages of the run. */
+const maxFlushMs = 1_000;
 /** Maximum characters of a stored text. */
 const maxTextSize = 1_000_000;
 /** Maximum number of base manifests that a reader must follow. */
@@ -55,7 +59,7 @@ interface StepRecorderOptions {
   readonly scope: RunScope;
   readonly retention: HistoryRetention;
   readonly clock: Clock;
-  readonly session: Pick<RunSession, "entryOf">;
+  readonly session: Pick<RunSession, "entryOf" | "flush" | "hasUnwritten">;
   readonly origins: Pick<PartOrigins, "getOrigin">;
 }
 
@@ -120,10 +124,16 @@ export class StepRecorder {
   }
 
   async keepModelCall(call: RecordedModelCall): Promise<void> {
+    if (!this.#options.store || call.attempts.length === 0) return;
+    await this.#limit(maxWriteMs, async () => {
+      if (this.#options.session.hasUnwritten)
+        await this.#limit(maxFlushMs, () => this.#options.session.flush());
+      await this.#writeModelCall(call);
+    });
+  }
+
+  async #writeModelCall(call: RecordedModelCall): Promise<void> {
     const { step, model, messages, tools, isOwn, response } = call;
-    const attempts = attemptsOf(call);
-    const last = attempts.at(-1);
-    if (!this.#options.store || !last) return;
     for (const message of call.ephemeral) this.#parts.set(message, this.#recordMessage(message, "ephemeral"));
     const system = messages[0]?.role === "system" ? 1 : 0;
     const prompt = [
@@ -137,7 +147,7 @@ export class StepRecorder {
     const given: StepManifest = {
       kind: "model",
       name: model.id,
-      attempts,
+      attempts: attemptsOf(call),
       ...(model.price && { price: model.price }),
       ...(response && { finish: response.finishReason }),
       ...this.#sessionOf(parts),
@@ -150,8 +160,8 @@ export class StepRecorder {
       ],
     };
     const bases = given.base ? (this.#last?.bases ?? 0) + 1 : 0;
-    if ((await this.#write(step, given, [...prompt, ...answer])) && isOwn)
-      this.#last = { step, attempt: last.attempt, parts, bases };
+    const attempt = await this.#write(step, given, [...prompt, ...answer]);
+    if (attempt && isOwn) this.#last = { step, attempt, parts, bases };
   }
 
   /** Queues a call of a tool that is agent code. The next closure writes it, because agent code is replayed. */
@@ -192,14 +202,18 @@ export class StepRecorder {
       answer: [answer.part],
       decisions,
     };
-    await this.#write(step, manifest, [prompt, answer]);
+    await this.#limit(maxWriteMs, () => this.#write(step, manifest, [prompt, answer]));
   }
 
-  /** Writes a manifest. Returns whether it was written. */
-  async #write(step: StepId, manifest: StepManifest, used: readonly RecordedPart[]): Promise<boolean> {
-    const { store, scope, retention, clock } = this.#options;
+  /** Writes a manifest. Returns its newest attempt. Undefined: nothing was written. */
+  async #write(
+    step: StepId,
+    manifest: StepManifest,
+    used: readonly RecordedPart[],
+  ): Promise<AttemptId | undefined> {
+    const { store, scope, retention } = this.#options;
     const last = manifest.attempts.at(-1);
-    if (!store || !last) return false;
+    if (!store || !last) return undefined;
     const texts = this.#newTexts(used);
     const record = {
       runId: scope.runId,
@@ -209,16 +223,15 @@ export class StepRecorder {
       isPermanent: retention === "permanent",
       body: Json.of(manifest),
     };
-    const limit = { clock, ms: maxWriteMs, bestEffort: true, onTimeout: () => false };
-    try {
-      const isWritten = await withTimeout(limit, () =>
-        store.put({ tenantId: scope.tenantId }, record, texts).then(() => true),
-      );
-      if (isWritten) for (const { hash: known } of texts) this.#written.add(known);
-      return isWritten;
-    } catch {
-      return false;
-    }
+    await store.put({ tenantId: scope.tenantId }, record, texts);
+    for (const { hash: known } of texts) this.#written.add(known);
+    return last.attempt;
+  }
+
+  /** Waits for a write for a limited time. Its failure has no effect on the run. */
+  async #limit(ms: number, write: () => Promise<unknown>): Promise<void> {
+    const limit = { clock: this.#options.clock, ms, bestEffort: true, onTimeout: () => undefined };
+    await withTimeout<unknown>(limit, write).catch(() => undefined);
   }
 
   #newTexts(used: readonly RecordedPart[]): readonly ManifestText[] {

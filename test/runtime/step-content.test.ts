@@ -157,6 +157,46 @@ test("a store that hangs delays a step by two seconds at most", async () => {
   expect((await run.result()).output).toBe("done");
 });
 
+test("the prompt of a dropped turn is built again although its messages were never written", async () => {
+  const store = memoryStore();
+  store.sessions.append = async () => {
+    throw new Error("the connection is cut");
+  };
+  const model = scriptedModel([fail(new Error("broken"))]);
+  const lead = agent({ name: "lead", instructions: "Terse.", model });
+  await using t = testRuntime({ agents: [lead], store });
+  const run = await t.start(lead, "start", { id: "t" });
+  expect((await run.result()).status).toBe("failed");
+  await t.events(run);
+  const prompt = await t.runtime.prompt("t~0:model:1");
+  expect(prompt).toMatchObject({ content: "recorded", isEqual: true });
+  expect(prompt.prompt.map(({ content }) => content)).toEqual(model.requests.flatMap(sent));
+});
+
+test("a manifest waits for messages that are being written, and names them as entries", async () => {
+  const store = memoryStore();
+  const append = store.sessions.append.bind(store.sessions);
+  const isAnswered = Promise.withResolvers<void>();
+  store.sessions.append = async (...given) => {
+    await isAnswered.promise;
+    await append(...given);
+  };
+  const answered = scriptedModel([say("done")]);
+  const model = {
+    ...answered,
+    generate: async (...given: Parameters<typeof answered.generate>) => {
+      const answer = await answered.generate(...given);
+      setImmediate(isAnswered.resolve);
+      return answer;
+    },
+  };
+  const lead = agent({ name: "lead", model });
+  await using t = testRuntime({ agents: [lead], store });
+  await (await t.start(lead, "start", { id: "t" })).result();
+  const { prompt } = await t.runtime.prompt("t~0:model:1");
+  expect(prompt.map(({ role, entry }) => [role, entry])).toEqual([["user", "t~0.1"]]);
+});
+
 test("a run that keeps nothing writes no text, and one with record off no manifest", async () => {
   const store = memoryStore();
   const lead = agent({ name: "lead", instructions: "Terse.", model: scriptedModel([say("done")]) });
