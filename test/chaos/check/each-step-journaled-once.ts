@@ -2,6 +2,7 @@ import type { History } from "../history.ts";
 import type { TraceLine } from "../witness/marked-engine.ts";
 import type { JournalEntry } from "../witness/journal.ts";
 import type { Finding, Predicate } from "./predicate.ts";
+import { isRetry } from "./reading.ts";
 
 /**
  * I2: in Restate's journal, no step has two results and no number is missing; in the executions' traces, a step with a
@@ -13,16 +14,6 @@ export const eachStepJournaledOnce: Predicate = {
   describeChecked: ({ journal }) => `${journal.length} journaled steps`,
   findFaults: (history) => [...findInJournals(history), ...findInTraces(history)],
 };
-
-const again: ReadonlySet<string> = new Set([
-  "interrupted",
-  "paused",
-  "later",
-  "budget",
-  "ask",
-  "in-doubt",
-  "retryAt",
-]);
 
 function findInJournals({ journal }: History): readonly Finding[] {
   const found: Finding[] = [];
@@ -53,7 +44,7 @@ function findInTraces({ traces }: History): readonly Finding[] {
     [run, continuation, epoch, operation.slice(operation.indexOf(" ") + 1)].join(" "),
   );
   for (const [step, records] of byStep) {
-    const results = records.filter(({ record }) => record === null || !again.has(record));
+    const results = records.filter(({ record }) => !isRetry(record));
     if (results.length > 1)
       found.push({ where: step, what: `recorded ${records.map(({ record }) => record).join(", ")}` });
   }

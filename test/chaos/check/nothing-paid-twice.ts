@@ -1,6 +1,6 @@
 import type { History } from "../history.ts";
 import type { Finding, Predicate } from "./predicate.ts";
-import { markOf, only } from "./reading.ts";
+import { isRetry, markOf, only } from "./reading.ts";
 
 /**
  * I3: no call begins for a step whose result is journaled. One kind of call cannot be prevented: its execution had
@@ -57,22 +57,39 @@ const resultingAttempts = ({ trees }: History): Set<string> =>
       .flatMap(({ attempt, error }) => (attempt === null || error ? [] : [attempt])),
   );
 
-/** When each step got its last result. */
+/** When each step got its last result. A record that only states "retry" is none. */
 function journaledTimes({ journal, traces }: History): ReadonlyMap<string, number> {
   const launches = new Map(
     traces.flatMap((line) => (line.kind === "launched" ? [[line.execution, line] as const] : [])),
   );
+  const retried = countRetries(traces);
   const times = new Map<string, number>();
-  for (const { execution, name, results } of journal) {
+  for (const [execution, entries] of Map.groupBy(journal, (entry) => entry.execution)) {
     const launch = launches.get(execution);
-    const last = results.at(-1);
-    if (!launch || last === undefined) continue;
-    const [kind = "", number = ""] = name.split(":");
-    const place = launch.continuation === 0 ? kind : `${kind}@${launch.continuation}`;
-    const step = `${launch.run}:${place}:${number}`;
-    times.set(step, Math.max(last, times.get(step) ?? 0));
+    if (!launch) continue;
+    for (const [name, named] of Map.groupBy(entries, (entry) => entry.name)) {
+      const [kind = "", number = ""] = name.split(":");
+      const place = launch.continuation === 0 ? kind : `${kind}@${launch.continuation}`;
+      const step = `${launch.run}:${place}:${number}`;
+      const retries = retried.get([launch.run, launch.continuation, name].join(" ")) ?? 0;
+      // A step is recorded under one name until it has its result, so the retries are its first entries.
+      for (const result of named.slice(retries).flatMap(({ results }) => results))
+        times.set(step, Math.max(result, times.get(step) ?? 0));
+    }
   }
   return times;
+}
+
+/** Returns how many records of each step state "retry", by run, continuation and name. */
+function countRetries(traces: History["traces"]): ReadonlyMap<string, number> {
+  const operations = new Map<string, Set<string>>();
+  for (const line of traces) {
+    if (line.kind !== "picked" || !isRetry(line.record)) continue;
+    const [order = "", , name = ""] = line.operation.split(" ");
+    const key = [line.run, line.continuation, name].join(" ");
+    operations.set(key, (operations.get(key) ?? new Set()).add(order));
+  }
+  return new Map([...operations].map(([key, orders]) => [key, orders.size]));
 }
 
 /** Whether it passed the gate in time, and is the only call of its attempt. */

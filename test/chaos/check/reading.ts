@@ -35,6 +35,19 @@ export function amountsOf({ billed, inputTokens, outputTokens, cachedTokens }: B
   return { tokens: inputTokens + outputTokens, costMicros: Number((micros + 999_999n) / 1_000_000n) };
 }
 
+/** Whether a record of a step is no result: the step is made again, under the same name. */
+export const isRetry = (record: string | null): boolean => record !== null && retries.has(record);
+
+const retries: ReadonlySet<string> = new Set([
+  "interrupted",
+  "paused",
+  "later",
+  "budget",
+  "ask",
+  "in-doubt",
+  "retryAt",
+]);
+
 /** Tokens and money of several. */
 export function sum(amounts: readonly Amounts[]): Amounts {
   return amounts.reduce<Amounts>(
