@@ -227,8 +227,7 @@ class LocalWork implements ObjectContext {
   }
 
   clear(name: string): void {
-    this.#written ??= new Map();
-    this.#written.set(name, null);
+    this.set(name, null);
   }
 
   send(
