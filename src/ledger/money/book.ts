@@ -1,5 +1,6 @@
 import type { BudgetDimension, RunId } from "#kernel";
 import { Account, type Booking } from "./account.ts";
+import { dimensions } from "./fit.ts";
 import type { Draft } from "../draft.ts";
 
 /** Books on the accounts of these runs and on the tree's. Warns when 80 % of a limit is used. */
@@ -41,13 +42,17 @@ function warn(draft: Draft, run: RunId | null, account: Account, turns: Meter): 
 
 /** Returns the warnings that an account has not had yet. */
 export function findWarnings(account: Account, turns: Meter): readonly Warning[] {
-  const { maxTokens, maxCostMicros: maxCost, warned } = account;
-  if (maxTokens === null && maxCost === null && turns.limit === null) return none;
-  const { tokens, costMicros: cost } = Account.spend(account);
+  const { maxTokens, maxCostMicros, warned } = account;
+  if (maxTokens === null && maxCostMicros === null && turns.limit === null) return none;
+  const { tokens, costMicros } = Account.spend(account);
+  const meters = {
+    tokens: { limit: maxTokens, used: tokens },
+    cost: { limit: maxCostMicros, used: costMicros },
+    turns,
+  };
   let fresh: Warning[] | null = null;
-  for (const dimension of ["tokens", "cost", "turns"] as const) {
-    const limit = dimension === "tokens" ? maxTokens : dimension === "cost" ? maxCost : turns.limit;
-    const used = dimension === "tokens" ? tokens : dimension === "cost" ? cost : turns.used;
+  for (const dimension of dimensions) {
+    const { limit, used } = meters[dimension];
     if (limit === null || used <= 0 || used * 5 < limit * 4 || warned.includes(dimension)) continue;
     (fresh ??= []).push({ dimension, limit, used });
   }

@@ -16,8 +16,8 @@ export interface Grant {
 /** A refusal by a limit. */
 export type Denial = Extract<Gate, { readonly kind: "denied" }>;
 
-/** In the order in which they are checked. */
-const dimensions = ["tokens", "cost", "turns"] as const;
+/** What a call can exhaust, in the order in which it is checked. */
+export const dimensions = ["tokens", "cost", "turns"] as const;
 type Dimension = (typeof dimensions)[number];
 
 /** A limit of a call. */
@@ -96,19 +96,23 @@ export function lacksRoom(
   return exceeded || used + needed[dimension] > usable;
 }
 
+/** The limits of amounts: where an account has the limit, and where it counts what is used. */
+const amountLimits = [
+  { dimension: "tokens", field: "tokens", maximum: "maxTokens" },
+  { dimension: "cost", field: "costMicros", maximum: "maxCostMicros" },
+] as const;
+
 /** Appends the limits of tokens and cost, if any. `slice`: the part of a limit that is reserved for landing. */
 export function addCaps(
   caps: Cap[],
   { name, owner, account, fixed }: CapOwner,
-  { maxTokens, maxCostMicros }: Pick<Account, "maxTokens" | "maxCostMicros">,
+  limits: Pick<Account, "maxTokens" | "maxCostMicros">,
   slice: (limit: number) => number,
 ): void {
-  if (maxTokens === null && maxCostMicros === null) return;
   const { settled, reserved, inDoubt, inFlight, waitsForTopUp, exceeded } = account;
-  for (const dimension of ["tokens", "cost"] as const) {
-    const limit = dimension === "tokens" ? maxTokens : maxCostMicros;
+  for (const { dimension, field, maximum } of amountLimits) {
+    const limit = limits[maximum];
     if (limit === null) continue;
-    const field = dimension === "tokens" ? "tokens" : "costMicros";
     const held = reserved[field];
     const doubted = inDoubt[field];
     const used = settled[field] + held + doubted;

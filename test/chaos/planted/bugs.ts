@@ -60,8 +60,8 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I7",
     what: "caps are forgotten",
     file: "ledger/money/fit.ts",
-    was: "if (limit === null) continue;\n    const field =",
-    is: "if (limit !== -1) continue;\n    const field =",
+    was: "if (limit === null) continue;\n    const held =",
+    is: "if (limit !== -1) continue;\n    const held =",
   },
   {
     predicate: "I8",
