@@ -44,10 +44,10 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
 
 /**
  * Whether the root of a tree was refused its first call, which holds the conversation, and made its last one without
- * it.
+ * it. It may have been cancelled after that call.
  */
 function isNotShown({ plan, end, events }: TreeHistory): boolean {
-  if (end?.status !== "landed") return false;
+  if (end?.status !== "landed" && end?.status !== "cancelled") return false;
   const own = events.filter(({ runId }) => runId === `${plan.id}~0`);
   const denied = own.findIndex(({ type }) => type === "budget.denied");
   const answered = own.findIndex((event) => event.type === "model.end" && !event.error);
