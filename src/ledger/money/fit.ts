@@ -16,7 +16,7 @@ export interface Grant {
 /** A refusal by a limit. */
 export type Denial = Extract<Gate, { readonly kind: "denied" }>;
 
-/** What a call can exhaust, in the order in which it is checked. */
+/** The limits that a call can exhaust, in the order in which they are checked. */
 export const dimensions = ["tokens", "cost", "turns"] as const;
 type Dimension = (typeof dimensions)[number];
 
