@@ -92,12 +92,11 @@ test("a hidden tab receives no events, and shows all of them when it becomes vis
        document.dispatchEvent(new Event("visibilitychange"));`,
     );
   await setVisible("hidden");
-  // At most the one message that was asked for before.
-  await advance(site, team, "hidden");
   await takeTap(page);
   let foot = "";
-  for (let round = 0; round < 3; round += 1) foot = await advance(site, team, "hidden");
-  expect((await takeTap(page)).messages).toEqual([]);
+  for (let round = 0; round < 4; round += 1) foot = await advance(site, team, "hidden");
+  // At most the one message that was asked for before. It may come at any time.
+  expect((await takeTap(page)).messages.length).toBeLessThanOrEqual(1);
   await setVisible("visible");
   await shows(page, foot);
   expect((await takeTap(page)).messages.length).toBeLessThanOrEqual(2);
