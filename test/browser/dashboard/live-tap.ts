@@ -13,6 +13,8 @@ interface TappedMessage {
 
 /** Figures of a tab since it was opened. */
 export interface Tap {
+  /** Times of all messages, also of those without rows. */
+  readonly received: readonly number[];
   readonly messages: readonly TappedMessage[];
   /** Times of frames, while they are metered. */
   readonly frames: readonly number[];
@@ -26,12 +28,13 @@ export interface Tap {
 
 /** Counts the messages and paints of a tab. It runs before the page, and does not change it. */
 export const tapScript = `(() => {
-  const tap = { messages: [], frames: [], keys: [], keyFrames: [], longTasks: [], opened: [] };
+  const tap = { received: [], messages: [], frames: [], keys: [], keyFrames: [], longTasks: [], opened: [] };
   window.tap = tap;
   const Native = window.SharedWorker;
   if (Native) window.SharedWorker = function SharedWorker(address, options) {
     const worker = new Native(address, options);
     worker.port.addEventListener("message", ({ data }) => {
+      tap.received.push(performance.now());
       for (const tree of data.trees) if (tree.rows) tap.messages.push({
         at: performance.now(), rows: tree.rows.length, isWhole: tree.isWhole, seq: tree.seq,
         runs: [...new Set(tree.events.map(({ runId }) => runId))], events: tree.events.length,
