@@ -30,6 +30,8 @@ export interface CampaignOptions {
   readonly waitMs?: number;
   /** Milliseconds for trees to end after the last disturbance. Default: 60,000. */
   readonly calmMs?: number;
+  /** Whether the machine may be busy with something else. Default: false. */
+  readonly isMachineBusy?: boolean;
   /** More settings for the workers. */
   readonly env?: Readonly<Record<string, string>>;
   readonly progress?: (line: string) => void;
@@ -47,7 +49,14 @@ export interface Campaign {
 
 /** Plays a campaign: trees under a rain of faults, then calm, then every witness is asked. */
 export async function campaign(stage: Stage, options: CampaignOptions): Promise<Campaign> {
-  const { seed, namespace = "reeve", workers = 3, env = {}, calmMs = 60_000 } = options;
+  const {
+    seed,
+    namespace = "reeve",
+    workers = 3,
+    env = {},
+    calmMs = 60_000,
+    isMachineBusy = false,
+  } = options;
   const began = performance.now();
   const folder = join(stage.folder, `workers-${namespace}`);
   await mkdir(folder);
@@ -68,7 +77,15 @@ export async function campaign(stage: Stage, options: CampaignOptions): Promise<
   await waitAtMost(calmMs, Promise.all(played.map(({ done }) => done)));
   over.abort();
   clearInterval(clock);
-  const history = await collect(stage, client, { seed, namespace, folder, played, disturbances, losses });
+  const history = await collect(stage, client, {
+    seed,
+    isMachineBusy,
+    namespace,
+    folder,
+    played,
+    disturbances,
+    losses,
+  });
   await options.onEnd?.(client, played);
   const resumptions = client.resumptions + other.resumptions;
   const resumed = client.resumed + other.resumed;
@@ -82,8 +99,8 @@ async function play(
 ): Promise<{ readonly played: readonly Played[]; readonly disturbances: readonly Disturbance[] }> {
   const { seed, faults = faultKinds, lanes = 20, runs = Infinity, waitMs = 60_000 } = options;
   const stop = new AbortController();
-  const injected = inject(victims, { seed, kinds: faults, stop: stop.signal });
   const accepted = (): number => clients[0].accepted + clients[1].accepted;
+  const injected = inject(victims, { seed, kinds: faults, countRuns: accepted, stop: stop.signal });
   const report = (): void => options.progress?.(`${accepted()} runs of ${played.length} trees`);
   const clock = setInterval(report, 30_000);
   const next = options.trees[Symbol.iterator]();

@@ -85,7 +85,8 @@ export class Client implements AsyncDisposable {
     const { ingress, admin } = server;
     const engine = restate({ ingress, admin, namespace, connectTimeoutMs: 60_000, log: () => {} });
     const store = await postgresStore({ connectionString: database });
-    const runtime = createRuntime({ agents: Object.values(agents), engine, store });
+    // Much longer than a cancel may take: a run that only the end of the grace stops was never told.
+    const runtime = createRuntime({ agents: Object.values(agents), engine, store, cancelGraceS: 60 });
     return new Client({ runtime, engine, store }, { over, helps });
   }
 

@@ -14,6 +14,7 @@ import { scan } from "./witness/scan.ts";
 /** The remains of a campaign, for its witnesses. */
 interface Remains {
   readonly seed: string;
+  readonly isMachineBusy: boolean;
   readonly namespace: string;
   /** Folder of the workers' files. */
   readonly folder: string;
@@ -25,7 +26,7 @@ interface Remains {
 /** Asks every witness about the trees of one campaign. */
 export async function collect(stage: Stage, client: Client, remains: Remains): Promise<History> {
   const { double, sink, restate, postgres } = stage;
-  const { seed, namespace, folder, played, disturbances, losses } = remains;
+  const { seed, isMachineBusy, namespace, folder, played, disturbances, losses } = remains;
   const trees = await inLanes(played, 8, (tree) => client.history(tree));
   const ids = new Set(played.map(({ plan }) => plan.id));
   const isOurs = (run: string | null): boolean => run === null || ids.has(treeOf(run));
@@ -33,6 +34,7 @@ export async function collect(stage: Stage, client: Client, remains: Remains): P
   const words = new Set([...played.map(({ plan }) => plan.secret), ...sink.words]);
   return {
     seed,
+    isMachineBusy,
     trees,
     bill: double.bill.entries.filter(({ run }) => isOurs(run)),
     flight: double.inFlight.timeline.filter(({ run }) => isOurs(run)),

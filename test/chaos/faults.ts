@@ -10,9 +10,9 @@ export type Fault =
   | { readonly kind: "kill-restate"; readonly downMs: number }
   | { readonly kind: "kill-postgres"; readonly downMs: number };
 
-/** One entry of the schedule: an action, and its delay after the previous one of its kind. */
+/** One entry of the schedule: a fault, and how many more runs are accepted after the last one of its kind. */
 interface Scheduled {
-  readonly afterMs: number;
+  readonly afterRuns: number;
   readonly fault: Fault;
 }
 
@@ -27,24 +27,38 @@ export interface Disturbance {
 
 type Dice = ReturnType<typeof chance>;
 
-/** The interval of each kind in milliseconds, and its action. */
+/**
+ * For each kind: the number of runs from one fault to the next, the least time between them in milliseconds, and the
+ * fault. Runs, not seconds: a machine of any speed gives each run the same share of faults.
+ */
 const kinds: Readonly<
-  Record<Fault["kind"], { readonly every: readonly [number, number]; readonly draw: (dice: Dice) => Fault }>
+  Record<
+    Fault["kind"],
+    {
+      readonly everyRuns: readonly [number, number];
+      readonly restMs: number;
+      readonly draw: (dice: Dice) => Fault;
+    }
+  >
 > = {
   "kill-worker": {
-    every: [250, 2_000],
+    everyRuns: [1, 5],
+    restMs: 250,
     draw: (dice) => ({ kind: "kill-worker", worker: dice.integer(0, 5) }),
   },
   "freeze-worker": {
-    every: [4_000, 12_000],
+    everyRuns: [12, 40],
+    restMs: 500,
     draw: (dice) => ({ kind: "freeze-worker", worker: dice.integer(0, 5), ms: dice.integer(300, 2_500) }),
   },
   "kill-restate": {
-    every: [5_000, 20_000],
+    everyRuns: [10, 24],
+    restMs: 2_000,
     draw: (dice) => ({ kind: "kill-restate", downMs: dice.integer(0, 500) }),
   },
   "kill-postgres": {
-    every: [15_000, 40_000],
+    everyRuns: [20, 50],
+    restMs: 5_000,
     draw: (dice) => ({ kind: "kill-postgres", downMs: dice.integer(0, 2_000) }),
   },
 };
@@ -55,25 +69,44 @@ export const faultKinds = ["kill-worker", "freeze-worker", "kill-restate", "kill
 /** The faults of one kind, without end. The same seed gives the same schedule. */
 function* schedule(seed: string, kind: Fault["kind"]): Generator<Scheduled, never> {
   const dice = chance(`${seed} ${kind}`);
-  const { every, draw } = kinds[kind];
-  for (;;) yield { afterMs: dice.integer(...every), fault: draw(dice) };
+  const { everyRuns, draw } = kinds[kind];
+  for (;;) yield { afterRuns: dice.integer(...everyRuns), fault: draw(dice) };
 }
 
 /** The targets of faults. */
 type Victims = Pick<Stage, "restate" | "postgres"> & { readonly crew: Crew };
 
+/** The inputs that decide when faults come. */
+interface Pace {
+  readonly seed: string;
+  readonly kinds: readonly Fault["kind"][];
+  /** Number of runs that were accepted so far. */
+  readonly countRuns: () => number;
+  readonly stop: AbortSignal;
+}
+
 /** Injects faults according to the schedule until stopped. Resolves when everything is up again. */
 export async function inject(
   victims: Victims,
-  { seed, kinds: wanted, stop }: { seed: string; kinds: readonly Fault["kind"][]; stop: AbortSignal },
+  { seed, kinds: wanted, countRuns, stop }: Pace,
 ): Promise<readonly Disturbance[]> {
   const done: Disturbance[] = [];
+  const rest = (ms: number): Promise<void> => delay(ms, undefined, { signal: stop }).catch(() => {});
   const play = async (kind: Fault["kind"]): Promise<void> => {
-    for (const { afterMs, fault } of schedule(seed, kind)) {
-      await delay(afterMs, undefined, { signal: stop }).catch(() => {});
+    let due = 0;
+    for (const { afterRuns, fault } of schedule(seed, kind)) {
+      due += afterRuns;
+      await rest(kinds[kind].restMs);
+      while (countRuns() < due && !stop.aborted) await rest(20);
       if (stop.aborted) return;
-      const from = Date.now();
-      const pid = await disturb(victims, fault);
+      let from = Date.now();
+      let pid = await disturb(victims, fault);
+      // A crew that is not whole can spare no worker: the fault comes later.
+      while (pid === null && !stop.aborted) {
+        await rest(50);
+        from = Date.now();
+        pid = await disturb(victims, fault);
+      }
       if (pid !== null) done.push({ kind, from, until: Date.now(), pid });
     }
   };

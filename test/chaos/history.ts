@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { CancelReceipt, EndStatus } from "#kernel";
-import type { NumberedEvent, StopReason } from "reeve";
+import { Json, type NumberedEvent, type StopReason } from "reeve";
 import type { RunRecord } from "reeve/store";
 import type { BillEntry, FlightEvent } from "reeve/testing";
 import type { Disturbance } from "./faults.ts";
@@ -127,6 +127,8 @@ export interface RowCount {
  */
 export interface History {
   readonly seed: string;
+  /** Whether the machine may have been busy with something else: then nothing is held to seconds. */
+  readonly isMachineBusy: boolean;
   readonly trees: readonly TreeHistory[];
   readonly bill: readonly BillEntry[];
   readonly flight: readonly FlightEvent[];
@@ -149,10 +151,21 @@ export interface History {
 /** Writes a history for inspection: one file per witness, one line per entry. */
 export async function keep(history: History, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const { seed: _, scan, ...lists } = history;
-  for (const [name, entries] of Object.entries({ ...lists, leaks: scan.leaks }))
-    await writeFile(
-      join(folder, `${name}.jsonl`),
-      entries.map((entry: unknown) => `${JSON.stringify(entry)}\n`).join(""),
-    );
+  for (const [witness, found] of Object.entries(history)) {
+    const entries: readonly unknown[] = Array.isArray(found) ? found : [found];
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+    await writeFile(join(folder, `${witness}.jsonl`), lines.join(""));
+  }
+}
+
+/** Reads a history that was kept, so that a corrected predicate can be asked again. */
+export async function readKept(folder: string): Promise<History> {
+  const history: Record<string, unknown> = {};
+  for (const file of await readdir(folder)) {
+    const witness = basename(file, ".jsonl");
+    const lines = (await readFile(join(folder, file), "utf8")).split("\n").filter((line) => line !== "");
+    const entries = lines.map((line): unknown => JSON.parse(line));
+    history[witness] = ["seed", "scan", "isMachineBusy"].includes(witness) ? entries[0] : entries;
+  }
+  return Json.as<History>(Json.of(history));
 }

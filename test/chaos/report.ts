@@ -11,26 +11,59 @@ export interface Verdict {
   readonly findings: readonly Finding[];
 }
 
-/** Asks every predicate. */
+/** The largest share of its cases that a predicate may excuse: with more, it says little. */
+const maxExcusedShare = 0.1;
+/** Runs of a campaign that is large enough for its shares to be exact. */
+const largeCampaign = 450;
+
+/** Asks every predicate. One that excuses too many of its cases does not hold. */
 export function judge(history: History): readonly Verdict[] {
-  return predicates.map(({ id, claim, findFaults, describeChecked }) => {
-    const found = findFaults(history);
-    const verdict = found.length === 0 ? "holds" : `BROKEN ${found.length} times`;
-    return {
-      id,
-      line: `${id.padEnd(4)} ${verdict}: ${claim} (${describeChecked(history)})`,
-      findings: found,
-    };
+  const isLarge = countRuns(history) >= largeCampaign;
+  return predicates.map(({ id, claim, check }) => {
+    const { cases, of, findings: broken, excused } = check(history);
+    const excuses = `${excused.length} excused (${share(excused.length, cases)})`;
+    const most = maxExcusedShare * cases;
+    const isTooMuch = excused.length > (isLarge ? most : most + byChance(most));
+    const findings = isTooMuch ? [...broken, { where: id, what: `${excuses} of ${cases}` }] : broken;
+    const verdict = findings.length === 0 ? "holds" : `BROKEN ${findings.length} times`;
+    return { id, line: `${id.padEnd(4)} ${verdict}: ${claim} (${cases} ${of}; ${excuses})`, findings };
   });
 }
 
-/** The least share of trees that must meet a cap, and that must fill their headcount: else little was tried. */
-const leastPressure = 0.3;
+const countRuns = ({ trees }: History): number => trees.flatMap((tree) => tree.runs).length;
 
-/** Whether the campaign was hard enough to be conclusive. */
-export function isHard({ trees }: History): boolean {
-  const bound = trees.filter((tree) => boundBy(tree) !== null).length;
-  return Math.min(bound, trees.filter(isFull).length) >= leastPressure * trees.length;
+/** The most by which chance changes a number: three times its standard deviation. */
+const byChance = (expected: number): number => 3 * Math.sqrt(expected);
+
+/**
+ * The least that a campaign must have, so that it says something: trees that met a cap and that filled their headcount, as shares
+ * of all, and faults for each run. A campaign with fewer than `exactFrom` runs may have less by chance.
+ */
+const least = {
+  bound: { share: 0.3, exactFrom: 2_000 },
+  full: { share: 0.3, exactFrom: 2_000 },
+  kills: { share: 0.39, exactFrom: largeCampaign },
+  freezes: { share: 0.027, exactFrom: largeCampaign },
+} as const;
+
+/** Describes what made the campaign too easy to be conclusive. Null: it was hard enough. */
+export function findTooEasy(history: History): string | null {
+  const { trees, disturbances } = history;
+  const runs = countRuns(history);
+  const freezes = disturbances.filter(({ kind }) => kind === "freeze-worker").length;
+  const counts: Readonly<Record<keyof typeof least, readonly [count: number, of: number]>> = {
+    bound: [trees.filter((tree) => boundBy(tree) !== null).length, trees.length],
+    full: [trees.filter(isFull).length, trees.length],
+    kills: [disturbances.length - freezes, runs],
+    freezes: [freezes, runs],
+  };
+  for (const name of ["bound", "full", "kills", "freezes"] as const) {
+    const [count, of] = counts[name];
+    const expected = least[name].share * of;
+    if (count < expected - (runs >= least[name].exactFrom ? 0 : byChance(expected)))
+      return `${name}: ${count} of ${of}, expected ${expected}`;
+  }
+  return null;
 }
 
 /** Describes the faults of the campaign and its difficulty. */

@@ -6,15 +6,18 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const auditIsWhole: Predicate = {
   id: "I12",
   claim: "the audit is one whole chain, with every decision once",
-  describeChecked: ({ audits }) =>
-    `${audits.flatMap(({ sources }) => sources).length} links of ${audits.length} tenants`,
-  findFaults: ({ audits, trees }) => [
-    ...audits.flatMap(({ tenant, fault }) => (fault === null ? [] : [{ where: tenant, what: fault }])),
-    ...audits.flatMap(({ tenant, sources }) => {
-      const theirs = trees.filter(({ plan, end }) => plan.tenant === tenant && end !== null);
-      return theirs.flatMap((tree) => findUnaudited(tree, sources));
-    }),
-  ],
+  check: ({ audits, trees }) => ({
+    cases: audits.flatMap(({ sources }) => sources).length,
+    of: `links of ${audits.length} tenants`,
+    findings: [
+      ...audits.flatMap(({ tenant, fault }) => (fault === null ? [] : [{ where: tenant, what: fault }])),
+      ...audits.flatMap(({ tenant, sources }) => {
+        const theirs = trees.filter(({ plan, end }) => plan.tenant === tenant && end !== null);
+        return theirs.flatMap((tree) => findUnaudited(tree, sources));
+      }),
+    ],
+    excused: [],
+  }),
 };
 
 function findUnaudited({ plan, events }: TreeHistory, sources: readonly string[]): readonly Finding[] {

@@ -7,9 +7,12 @@ import { amountsOf, billOf } from "./reading.ts";
 export const billWithinTheCap: Predicate = {
   id: "I7",
   claim: "the bill is within the cap at every moment",
-  describeChecked: ({ trees }) =>
-    `${trees.filter(({ plan }) => Object.keys(plan.budget).length > 0).length} trees with a cap`,
-  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  check: (history) => ({
+    cases: history.trees.filter(({ plan }) => Object.keys(plan.budget).length > 0).length,
+    of: "trees with a cap",
+    findings: history.trees.flatMap((tree) => findings(history, tree)),
+    excused: [],
+  }),
 };
 
 function findings(history: History, { plan }: TreeHistory): readonly Finding[] {

@@ -11,8 +11,12 @@ import { isRetry } from "./reading.ts";
 export const eachStepJournaledOnce: Predicate = {
   id: "I2",
   claim: "each step is journaled at most once, without holes",
-  describeChecked: ({ journal }) => `${journal.length} journaled steps`,
-  findFaults: (history) => [...findInJournals(history), ...findInTraces(history)],
+  check: (history) => ({
+    cases: history.journal.length,
+    of: "journaled steps",
+    findings: [...findInJournals(history), ...findInTraces(history)],
+    excused: [],
+  }),
 };
 
 function findInJournals({ journal }: History): readonly Finding[] {

@@ -1,46 +1,61 @@
 import type { History } from "../history.ts";
 import type { Effect } from "../witness/effect-sink.ts";
-import type { Finding, Predicate } from "./predicate.ts";
+import { hits } from "./executions.ts";
+import { journaledTimes } from "./journaled-times.ts";
+import type { Checked, Finding, Predicate } from "./predicate.ts";
 import { only, treeOf } from "./reading.ts";
 
 /**
- * I8: an effect requested once by a model is applied once, under one key; it is delivered again only if something was
- * killed, frozen or down; and a tool that reports an unknown outcome is never delivered again.
+ * I8: an effect requested once by a model is applied once, under one key; a tool that reports an unknown outcome is
+ * never delivered again. Others are delivered again only by another execution of their run, before the outcome was
+ * journaled, because a fault hit the process that had delivered them, or Restate.
  */
 export const effectsAppliedOnce: Predicate = {
   id: "I8",
-  claim: "each effect is applied once, and brought again only around a crash",
-  describeChecked: ({ effects }) =>
-    `${effects.length} deliveries of ${effects.filter(({ applied }) => applied).length} effects`,
-  findFaults: (history) => [
-    ...[...Map.groupBy(history.effects, ({ order }) => order).values()].flatMap((deliveries) =>
-      findings(history, deliveries),
-    ),
-    ...findMissingEffects(history),
-  ],
+  claim: "each effect is applied once, and brought again only if a fault hit the process that brought it",
+  check: (history) => {
+    const orders = Map.groupBy(history.effects, ({ order }) => order);
+    const journaled = journaledTimes(history);
+    const checked = [...orders.values()].map((deliveries) => checkOrder(history, journaled, deliveries));
+    return {
+      cases: orders.size,
+      of: `effects, ${history.effects.length} deliveries`,
+      findings: [...checked.flatMap(({ findings }) => findings), ...findMissingEffects(history)],
+      excused: checked.flatMap(({ excused }) => excused),
+    };
+  },
 };
 
-function findings({ disturbances, trees }: History, deliveries: readonly Effect[]): readonly Finding[] {
-  const [first] = deliveries;
-  const last = deliveries.at(-1);
-  if (!first || !last) return [];
+function checkOrder(
+  history: History,
+  journaled: ReadonlyMap<string, number>,
+  deliveries: readonly Effect[],
+): Pick<Checked, "findings" | "excused"> {
+  const [first, ...again] = deliveries;
+  if (!first) return { findings: [], excused: [] };
   const where = first.key;
+  const findings: Finding[] = [];
   const applied = deliveries.filter((effect) => effect.applied).length;
-  const found: Finding[] = [];
-  if (applied !== 1) found.push({ where, what: `applied ${applied} times` });
-  const extra = deliveries.length - 1;
-  if (first.tool === "mail" && extra > 0)
-    found.push({ where, what: `brought ${extra} times too often without a decision` });
-  const begun = gateTimeOf(trees, first);
-  const hits = disturbances.filter(
-    ({ from, until }) => until >= begun - 100 && from <= last.startedAt,
-  ).length;
-  if (extra > hits) found.push({ where, what: `brought ${extra} times again, but only ${hits} crashes` });
-  return found;
+  if (applied !== 1) findings.push({ where, what: `applied ${applied} times` });
+  if (first.tool === "mail" && again.length > 0)
+    findings.push({ where, what: `brought ${again.length} times too often without a decision` });
+  const causes = again.map((next, index) => {
+    const before = deliveries[index] ?? first;
+    const journaledAt = journaled.get(next.step) ?? Infinity;
+    if (next.epoch === before.epoch) return "by the same execution";
+    if (gateTimeOf(history, next) > journaledAt) return "after its outcome was journaled";
+    const window = { from: gateTimeOf(history, before), to: next.startedAt };
+    const isHit = history.disturbances.some((fault) => hits(fault, before.pid, window));
+    return isHit ? null : "although no fault hit its process";
+  });
+  for (const cause of causes) if (cause !== null) findings.push({ where, what: `brought again ${cause}` });
+  const isExcused = again.length > 0 && findings.length === 0;
+  return { findings, excused: isExcused ? [{ where, what: `brought ${again.length} times again` }] : [] };
 }
 
 /** Returns when it passed the gate: an execution frozen there arrives much later. */
-function gateTimeOf(trees: History["trees"], { run, attempt, startedAt }: Effect): number {
+function gateTimeOf({ trees }: History, { run, attempt, startedAt }: Effect): number {
+  if (attempt === null) return startedAt;
   const tree = trees.find(({ plan }) => plan.id === treeOf(run));
   const event = tree && only(tree, "tool.start").find((begun) => begun.attempt === attempt);
   return Math.min(startedAt, event?.at ?? Infinity);

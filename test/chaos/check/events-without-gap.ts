@@ -5,8 +5,12 @@ import type { Finding, Predicate } from "./predicate.ts";
 export const eventsWithoutGap: Predicate = {
   id: "I13",
   claim: "subscribers get 1..n, no gap, no duplicate, the same",
-  describeChecked: ({ trees }) => `${trees.flatMap(({ events }) => events).length} events, two subscribers`,
-  findFaults: ({ trees }) => trees.flatMap(findings),
+  check: ({ trees }) => ({
+    cases: trees.flatMap(({ events }) => events).length,
+    of: "events, two subscribers",
+    findings: trees.flatMap(findings),
+    excused: [],
+  }),
 };
 
 function findings({ plan, end, events, eventsAgain }: TreeHistory): readonly Finding[] {

@@ -6,13 +6,17 @@ import { billOf, markOf, only } from "./reading.ts";
 export const everyCallReserved: Predicate = {
   id: "I4",
   claim: "every call on the bill was reserved before",
-  describeChecked: ({ bill }) => `${bill.length} calls`,
-  findFaults: (history) => [
-    ...history.bill
-      .filter(({ run }) => run === null || !history.trees.some(({ plan }) => run.startsWith(`${plan.id}~`)))
-      .map(({ run }) => ({ where: String(run), what: "a call without a run" })),
-    ...history.trees.flatMap((tree) => findings(history, tree)),
-  ],
+  check: (history) => ({
+    cases: history.bill.length,
+    of: "calls",
+    findings: [
+      ...history.bill
+        .filter(({ run }) => run === null || !history.trees.some(({ plan }) => run.startsWith(`${plan.id}~`)))
+        .map(({ run }) => ({ where: String(run), what: "a call without a run" })),
+      ...history.trees.flatMap((tree) => findings(history, tree)),
+    ],
+    excused: [],
+  }),
 };
 
 function findings(history: History, tree: TreeHistory): readonly Finding[] {

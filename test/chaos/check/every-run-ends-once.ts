@@ -6,8 +6,12 @@ import { only } from "./reading.ts";
 export const everyRunEndsOnce: Predicate = {
   id: "I1",
   claim: "every accepted run has exactly one end",
-  describeChecked: ({ trees }) => `${trees.length} trees, ${trees.flatMap(({ runs }) => runs).length} runs`,
-  findFaults: ({ trees }) => trees.flatMap(findings),
+  check: ({ trees }) => ({
+    cases: trees.flatMap(({ runs }) => runs).length,
+    of: `runs of ${trees.length} trees`,
+    findings: trees.flatMap(findings),
+    excused: [],
+  }),
 };
 
 const ends: ReadonlySet<string> = new Set(["completed", "landed", "failed", "cancelled"]);

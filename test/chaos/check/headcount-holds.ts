@@ -15,11 +15,14 @@ interface Change {
 export const headcountHolds: Predicate = {
   id: "I9",
   claim: "calls in flight never show more agents than allowed, and no slot leaks",
-  describeChecked: (history) =>
-    `${[...peaks(history).values()].filter((peak) => peak > 1).length} trees at work in parallel`,
-  findFaults: (history) => {
+  check: (history) => {
     const seen = peaks(history);
-    return history.trees.flatMap((tree) => findings(tree, seen.get(tree.plan.id) ?? 0));
+    return {
+      cases: [...seen.values()].filter((peak) => peak > 1).length,
+      of: "trees at work in parallel",
+      findings: history.trees.flatMap((tree) => findings(tree, seen.get(tree.plan.id) ?? 0)),
+      excused: [],
+    };
   },
 };
 

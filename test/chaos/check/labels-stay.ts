@@ -1,5 +1,5 @@
 import type { ConversationHistory, History, TreeHistory } from "../history.ts";
-import type { Finding, Predicate } from "./predicate.ts";
+import type { Checked, Finding, Predicate } from "./predicate.ts";
 import { pathOf, runOf } from "./turns-are-whole.ts";
 
 /**
@@ -10,23 +10,31 @@ import { pathOf, runOf } from "./turns-are-whole.ts";
 export const labelsStay: Predicate = {
   id: "I17",
   claim: "what is said after something untrusted is untrusted, in every later turn, and nothing before it",
-  describeChecked: ({ conversations }) => {
+  check: (history) => {
+    const { conversations } = history;
     const entries = conversations.flatMap((conversation) => conversation.entries);
-    return `${entries.filter(({ isUntrusted }) => isUntrusted).length} untrusted entries of ${entries.length}`;
+    const checked = conversations.map((conversation) => checkLabels(history, conversation));
+    return {
+      cases: entries.length,
+      of: `entries, ${entries.filter(({ isUntrusted }) => isUntrusted).length} untrusted`,
+      findings: checked.flatMap(({ findings }) => findings),
+      excused: checked.flatMap(({ excused }) => excused),
+    };
   },
-  findFaults: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
 };
 
-function findings({ trees }: History, conversation: ConversationHistory): readonly Finding[] {
+function checkLabels(
+  { trees }: History,
+  conversation: ConversationHistory,
+): Pick<Checked, "findings" | "excused"> {
   const { tenant, session, entries } = conversation;
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const strangers = new Set(
     trees.filter(({ plan }) => plan.isUntrusted && plan.tenant === tenant).map(({ plan }) => `${plan.id}~0`),
   );
   const unshown = new Set(trees.filter(isNotShown).map(({ plan }) => `${plan.id}~0`));
-  const found: Finding[] = [];
-  const isToBe = ({ isAnswer }: { readonly isAnswer: boolean }, run: string): boolean =>
-    strangers.has(run) || (isAnswer && !unshown.has(run));
+  const findings: Finding[] = [];
+  const excused: Finding[] = [];
   let hasBegun = false;
   // A broken path is a finding of another predicate.
   for (const id of pathOf(conversation) ?? []) {
@@ -34,12 +42,15 @@ function findings({ trees }: History, conversation: ConversationHistory): readon
     if (!entry || id.endsWith(".end")) continue;
     const where = `${tenant}/${session} ${id}`;
     hasBegun ||= strangers.has(runOf(id));
-    if (hasBegun && !entry.isUntrusted && isToBe(entry, runOf(id)))
-      found.push({ where, what: "has lost the label of what was said before it" });
+    const isLabelDue = hasBegun && (strangers.has(runOf(id)) || entry.isAnswer);
+    if (isLabelDue && !entry.isUntrusted) {
+      const isExcused = !strangers.has(runOf(id)) && unshown.has(runOf(id));
+      (isExcused ? excused : findings).push({ where, what: "lost the label of what was said before it" });
+    }
     if (!hasBegun && entry.isUntrusted)
-      found.push({ where, what: "is untrusted, and nothing before it was" });
+      findings.push({ where, what: "is untrusted, and nothing before it was" });
   }
-  return found;
+  return { findings, excused };
 }
 
 /**

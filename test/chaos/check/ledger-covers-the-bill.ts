@@ -6,11 +6,16 @@ import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 export const ledgerCoversTheBill: Predicate = {
   id: "I5",
   claim: "settled + reserved + in doubt covers the bill",
-  describeChecked: ({ trees }) => {
+  check: (history) => {
+    const { bill, trees } = history;
     const booked = trees.map(({ ledger }) => sum([ledger.settled, ledger.reserved, ledger.inDoubt]));
-    return `${sum(booked).costMicros} micro-dollars booked`;
+    return {
+      cases: bill.length,
+      of: `calls, ${sum(booked).costMicros} micro-dollars booked`,
+      findings: trees.flatMap((tree) => findings(history, tree)),
+      excused: [],
+    };
   },
-  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
 };
 
 function findings(history: History, tree: TreeHistory): readonly Finding[] {

@@ -7,12 +7,15 @@ import type { Predicate } from "./predicate.ts";
 export const nothingReadable: Predicate = {
   id: "I11",
   claim: "no file holds a readable word of what was said",
-  describeChecked: ({ scan, trees, effects }) =>
-    `${trees.length + effects.filter(({ applied }) => applied).length} words, in ${scan.places.join(", ")}`,
-  findFaults: ({ scan }) => [
-    ...scan.leaks.map(({ word, file }) => ({ where: file, what: `holds ${word}` })),
-    ...scan.places
-      .filter((place) => !scan.seen.includes(place))
-      .map((place) => ({ where: place, what: "not even a name was found here: the search is blind" })),
-  ],
+  check: ({ scan, trees, effects }) => ({
+    cases: trees.length + effects.filter(({ applied }) => applied).length,
+    of: `words, in ${scan.places.join(", ")}`,
+    findings: [
+      ...scan.leaks.map(({ word, file }) => ({ where: file, what: `holds ${word}` })),
+      ...scan.places
+        .filter((place) => !scan.seen.includes(place))
+        .map((place) => ({ where: place, what: "not even a name was found here: the search is blind" })),
+    ],
+    excused: [],
+  }),
 };

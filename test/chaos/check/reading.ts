@@ -20,10 +20,18 @@ function group(bill: readonly BillEntry[]): ReadonlyMap<string, readonly BillEnt
   return groups;
 }
 
-/** The step and the attempt that a bill entry was marked with. */
-export function markOf({ key }: BillEntry): { readonly step: string; readonly attempt: string } {
-  const [step = "null", attempt = "null"] = (key ?? "").split(" ");
-  return { step, attempt };
+/** The mark of a bill entry. */
+interface CallMark {
+  readonly step: string;
+  readonly attempt: string;
+  /** The execution and the process that made the call. */
+  readonly epoch: string;
+  readonly pid: number;
+}
+
+export function markOf({ key }: BillEntry): CallMark {
+  const [step = "null", attempt = "null", epoch = "null", pid] = (key ?? "").split(" ");
+  return { step, attempt, epoch, pid: Number(pid) };
 }
 
 /** Returns the cost of a bill entry. Deliberately does not use the code under test. */

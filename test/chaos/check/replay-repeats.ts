@@ -11,18 +11,23 @@ type Picked = Extract<TraceLine, { readonly kind: "picked" }>;
 export const replayRepeats: Predicate = {
   id: "I14",
   claim: "replays ask for the same steps and get the same answers",
-  describeChecked: ({ traces }) => {
+  check: (history) => {
+    const picked = pickTraces(history.traces);
     const executions = new Set(
-      pickTraces(traces).map(({ run, continuation, epoch }) => `${run} ${continuation} ${epoch}`),
+      picked.map(({ run, continuation, epoch }) => `${run} ${continuation} ${epoch}`),
     );
-    const journals = new Set(pickTraces(traces).map(({ run, continuation }) => `${run} ${continuation}`));
-    return `${executions.size} executions of ${journals.size} journals`;
+    const journals = new Set(picked.map(({ run, continuation }) => `${run} ${continuation}`));
+    return {
+      cases: executions.size,
+      of: `executions of ${journals.size} journals`,
+      findings: [
+        ...findDifferences(history),
+        ...history.divergences.map((line) => ({ where: "a worker's log", what: line })),
+        ...history.stopped.map((execution) => ({ where: execution, what: "stopped by Restate" })),
+      ],
+      excused: [],
+    };
   },
-  findFaults: (history) => [
-    ...findDifferences(history),
-    ...history.divergences.map((line) => ({ where: "a worker's log", what: line })),
-    ...history.stopped.map((execution) => ({ where: execution, what: "stopped by Restate" })),
-  ],
 };
 
 const pickTraces = (traces: readonly TraceLine[]): readonly Picked[] =>

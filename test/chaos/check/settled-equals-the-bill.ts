@@ -6,9 +6,15 @@ import { amountsOf, billOf, markOf, only, sum } from "./reading.ts";
 export const settledEqualsTheBill: Predicate = {
   id: "I6",
   claim: "what is settled equals the bill, in tokens and money",
-  describeChecked: ({ trees }) =>
-    `${sum(trees.map(({ ledger }) => ledger.settled)).costMicros} micro-dollars settled`,
-  findFaults: (history) => history.trees.flatMap((tree) => findings(history, tree)),
+  check: (history) => {
+    const { trees } = history;
+    return {
+      cases: trees.flatMap((tree) => only(tree, "budget.settled")).length,
+      of: `settlements, ${sum(trees.map(({ ledger }) => ledger.settled)).costMicros} micro-dollars settled`,
+      findings: trees.flatMap((tree) => findings(history, tree)),
+      excused: [],
+    };
+  },
 };
 
 function findings(history: History, tree: TreeHistory): readonly Finding[] {

@@ -10,12 +10,16 @@ import { only } from "./reading.ts";
 export const turnsAreWhole: Predicate = {
   id: "I16",
   claim: "every turn is whole, once and in order on its conversation's path",
-  describeChecked: ({ conversations, trees }) => {
-    const turns = trees.filter(({ plan }) => plan.session !== null).length;
+  check: (history) => {
+    const { conversations, trees } = history;
     const entries = conversations.reduce((sum, { entries: { length } }) => sum + length, 0);
-    return `${turns} turns in ${conversations.length} conversations, ${entries} entries`;
+    return {
+      cases: trees.filter(({ plan }) => plan.session !== null).length,
+      of: `turns in ${conversations.length} conversations, ${entries} entries`,
+      findings: conversations.flatMap((conversation) => findings(history, conversation)),
+      excused: [],
+    };
   },
-  findFaults: (history) => history.conversations.flatMap((conversation) => findings(history, conversation)),
 };
 
 function findings({ trees }: History, conversation: ConversationHistory): readonly Finding[] {

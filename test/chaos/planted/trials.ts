@@ -1,8 +1,8 @@
 import type { CampaignOptions } from "../campaign.ts";
 import { plan, type Shape, type TreePlan } from "../workload/plan.ts";
 
-/** A small campaign in which a planted bug cannot hide. */
-export interface Trial extends Pick<CampaignOptions, "faults" | "workers" | "lanes" | "waitMs" | "calmMs"> {
+/** A small campaign, under the faults of the large one, in which a planted bug cannot hide. */
+export interface Trial extends Pick<CampaignOptions, "lanes" | "waitMs"> {
   readonly shape: Shape;
   readonly trees: number;
   /** Overrides for its trees. */
@@ -11,63 +11,42 @@ export interface Trial extends Pick<CampaignOptions, "faults" | "workers" | "lan
   readonly hasStrangers?: boolean;
 }
 
-const calm = { faults: [], workers: 1, waitMs: 8_000, calmMs: 3_000 } as const;
-const kills = { ...calm, faults: ["kill-worker"], workers: 2 } as const;
 const untouched = { acts: [], budget: {} } as const;
+/** Trees that never end because of the bug: their lanes go on without them. */
+const stuck = { waitMs: 5_000 } as const;
 
 /** By predicate. */
 export const trials: Readonly<Record<string, Trial>> = {
-  I1: { ...calm, waitMs: 3_000, calmMs: 1_000, shape: "preempt", trees: 1, with: untouched },
-  I2: { ...calm, shape: "parallel", trees: 1, with: untouched },
-  I3: { ...calm, shape: "sleep", trees: 3, with: untouched },
-  I4: { ...calm, shape: "team", trees: 6, with: untouched },
-  I5: { ...calm, shape: "parallel", trees: 2, with: untouched },
-  I6: { ...calm, shape: "parallel", trees: 2, with: untouched },
-  I7: { ...calm, shape: "parallel", trees: 2, with: { acts: [], budget: { maxTokens: 50 } } },
-  I8: { ...calm, shape: "parallel", trees: 2, with: untouched },
-  I9: {
-    ...calm,
-    shape: "team",
-    trees: 3,
-    with: { ...untouched, spawn: { maxAgents: 2, allowPreempt: true } },
-  },
+  I1: { ...stuck, shape: "preempt", trees: 12, with: untouched },
+  I2: { shape: "parallel", trees: 30, with: untouched },
+  I3: { shape: "sleep", trees: 30, with: untouched },
+  I4: { shape: "team", trees: 12, with: untouched },
+  I5: { shape: "parallel", trees: 30, with: untouched },
+  I6: { shape: "parallel", trees: 30, with: untouched },
+  I7: { shape: "parallel", trees: 30, with: { acts: [], budget: { maxTokens: 50 } } },
+  I8: { shape: "parallel", trees: 30, with: untouched },
+  I9: { shape: "team", trees: 12, with: { ...untouched, spawn: { maxAgents: 2, allowPreempt: true } } },
   I10: {
-    ...calm,
-    waitMs: 3_000,
-    calmMs: 1_000,
+    ...stuck,
     shape: "approval",
-    trees: 1,
+    trees: 12,
     with: { budget: {}, acts: [{ afterMs: 500, act: { kind: "cancel" } }] },
   },
-  I11: { ...calm, shape: "solo", trees: 2, with: untouched },
-  I12: { ...calm, shape: "solo", trees: 2, with: untouched },
-  I13: { ...calm, shape: "continue", trees: 1, with: untouched },
-  I14: { ...kills, shape: "team", trees: 6, with: untouched },
-  I15: {
-    ...calm,
-    waitMs: 3_000,
-    calmMs: 1_000,
-    shape: "solo",
-    trees: 2,
-    with: { ...untouched, tenant: "globex" },
-  },
-  I16: {
-    ...calm,
-    waitMs: 60_000,
-    shape: "solo",
-    trees: 3,
-    with: { ...untouched, session: "talk-planted" },
-  },
+  I11: { shape: "solo", trees: 30, with: untouched },
+  I12: { shape: "solo", trees: 30, with: untouched },
+  I13: { shape: "continue", trees: 20, with: untouched },
+  I14: { shape: "team", trees: 12, with: untouched },
+  I15: { ...stuck, shape: "solo", trees: 12, with: { ...untouched, tenant: "globex" } },
+  I16: { shape: "solo", trees: 10, with: { ...untouched, session: "talk-planted" } },
   I17: {
-    ...calm,
-    // In sequence: the untrusted one first. Twice, because the provider may fail one of them.
+    // In sequence, an untrusted one first, because a turn gets the labels of those before it.
     lanes: 1,
     shape: "solo",
-    trees: 4,
+    trees: 10,
     with: { ...untouched, tenant: "globex", session: "talk-planted" },
     hasStrangers: true,
   },
-  I18: { ...calm, shape: "solo", trees: 2, with: untouched },
+  I18: { shape: "solo", trees: 30, with: untouched },
 };
 
 /** The trees of a trial: no two trials have one in common. */

@@ -13,8 +13,12 @@ interface Delivered {
   readonly run: string;
   /** The idempotency key: one for each step. */
   readonly key: string;
+  /** The step that brought it. */
+  readonly step: string;
   /** The attempt that passed the gate for it; null: it passes none. */
   readonly attempt: string | null;
+  /** The execution that waited for it. */
+  readonly epoch: string;
   /** The process that brought it. */
   readonly pid: number;
 }

@@ -23,6 +23,17 @@ export type TraceLine =
       readonly continuation: number;
       readonly execution: string;
     }
+  /** An execution began or ended in a process. One that lost its process or its connection does not end. */
+  | {
+      readonly kind: "began" | "ended";
+      readonly run: string;
+      readonly continuation: number;
+      readonly epoch: string;
+      readonly pid: number;
+      readonly at: number;
+    }
+  /** A process tried a method of a tree. It tries again after each value that it had to fetch. */
+  | { readonly kind: "method"; readonly tree: string; readonly pid: number; readonly at: number }
   /** The `index`-th answer that an execution was given. */
   | {
       readonly kind: "picked";
@@ -41,8 +52,11 @@ export type TraceLine =
 /** The call in progress. */
 interface CallMark {
   readonly run: string;
-  step: string | null;
+  step: string;
+  /** The attempt that passed the gate for it. Null: it passes none. */
   attempt: string | null;
+  /** The execution that waits for it now. */
+  readonly epoch: string;
 }
 
 const marks = new AsyncLocalStorage<CallMark>();
@@ -51,11 +65,15 @@ const marks = new AsyncLocalStorage<CallMark>();
 export function callHeaders(): Record<string, string> {
   const mark = marks.getStore();
   if (!mark) return {};
-  return { "x-reeve-run": mark.run, "x-reeve-attempt": `${mark.step} ${mark.attempt}` };
+  const { run, step, attempt, epoch } = mark;
+  return { "x-reeve-run": run, "x-reeve-attempt": [step, attempt, epoch, process.pid].join(" ") };
 }
 
-/** Returns the attempt that has passed the gate for the current operation. Null: it passes none. */
-export const currentAttempt = (): string | null => marks.getStore()?.attempt ?? null;
+/** Returns the step in progress, its execution, and the attempt that passed the gate for it. Null outside of steps. */
+export function currentCall(): Pick<CallMark, "step" | "attempt" | "epoch"> | null {
+  const mark = marks.getStore();
+  return mark ? { step: mark.step, attempt: mark.attempt, epoch: mark.epoch } : null;
+}
 
 /** An engine that marks every call with its run, step and attempt, and traces the answers to executions. */
 export function markedEngine(engine: Engine, trace: (line: TraceLine) => void): Engine {
@@ -70,11 +88,33 @@ function markProgram(program: EngineProgram, trace: (line: TraceLine) => void): 
     methods: Object.fromEntries(
       Object.entries(definition.methods).map(([name, method]) => [
         name,
-        (object: ObjectContext, argument: Json) => method(traceLaunches(object, trace), argument),
+        (object: ObjectContext, argument: Json) => {
+          if (definition.type === "tree") trace({ kind: "method", tree: treeOfKey(object.key), ...here() });
+          return method(traceLaunches(object, trace), argument);
+        },
       ]),
     ),
   }));
-  return { ...program, objects, run: (primitives) => program.run(markPrimitives(primitives, trace)) };
+  return { ...program, objects, run: (primitives) => traceExecution(program, primitives, trace) };
+}
+
+/** The process and the time of a trace line. */
+const here = (): { readonly pid: number; readonly at: number } => ({ pid: process.pid, at: Date.now() });
+
+/** The key of a tree is its tenant and its id. */
+const treeOfKey = (key: string): string => key.slice(key.indexOf("/") + 1);
+
+async function traceExecution(
+  program: EngineProgram,
+  primitives: ExecutionPrimitives,
+  trace: (line: TraceLine) => void,
+): ReturnType<EngineProgram["run"]> {
+  const { launch, epoch } = primitives;
+  const execution = { run: launch.runId, continuation: launch.continuation, epoch: epoch.id };
+  trace({ kind: "began", ...execution, ...here() });
+  const returned = await program.run(markPrimitives(primitives, trace));
+  trace({ kind: "ended", ...execution, ...here() });
+  return returned;
 }
 
 function traceLaunches(object: ObjectContext, trace: (line: TraceLine) => void): ObjectContext {
@@ -99,7 +139,7 @@ function markPrimitives(inner: ExecutionPrimitives, trace: (line: TraceLine) => 
     step: (name, run) =>
       named(
         `step ${name}`,
-        inner.step(name, (io) => runInCall(launch.runId, io, run)),
+        inner.step(name, (io) => runInCall(launch.runId, stepId(launch, name), io, run)),
       ),
     call: (to, method, argument) =>
       named(`call ${to.type}.${method} ${digest(argument)}`, inner.call(to, method, argument)),
@@ -127,13 +167,35 @@ function markPrimitives(inner: ExecutionPrimitives, trace: (line: TraceLine) => 
   });
 }
 
-/** Runs a closure, and learns its attempt from its call of the gate. */
-function runInCall(run: string, io: StepIo, closure: (io: StepIo) => Promise<Json>): Promise<Json> {
-  const mark: CallMark = { run, step: null, attempt: null };
+/** The id of a step of a run, from its name in the journal: kind and number. */
+export function stepId(
+  { runId, continuation }: { readonly runId: string; readonly continuation: number },
+  name: string,
+): string {
+  const [kind = "", number = ""] = name.split(":");
+  return `${runId}:${continuation === 0 ? kind : `${kind}@${continuation}`}:${number}`;
+}
+
+/** Runs the closure of a step, and learns its attempt from its call of the gate. */
+function runInCall(
+  run: string,
+  step: string,
+  io: StepIo,
+  closure: (io: StepIo) => Promise<Json>,
+): Promise<Json> {
+  const mark: CallMark = {
+    run,
+    step,
+    attempt: null,
+    get epoch() {
+      return io.epoch.id;
+    },
+  };
   const call: StepIo["call"] = (to, method, argument) => {
     if (method === "begin") {
-      const { step, attempt } = Json.as<{ readonly step: string; readonly attempt: string }>(argument);
-      Object.assign(mark, { step, attempt });
+      const begun = Json.as<{ readonly step: string; readonly attempt: string }>(argument);
+      mark.step = begun.step;
+      mark.attempt = begun.attempt;
     }
     return io.call(to, method, argument);
   };

@@ -1,10 +1,13 @@
 import { currentScope, tool, type EffectTool, type Tool } from "reeve";
 import { z } from "zod";
-import { currentAttempt } from "../witness/marked-engine.ts";
+import { currentCall } from "../witness/marked-engine.ts";
 
 /** The input of every effect. */
 const order = z.object({ order: z.string() });
 type Order = z.infer<typeof order>;
+
+/** The tools that may run again at any time, and so pass no gate. */
+export const ungatedTools: ReadonlySet<string> = new Set(["note"]);
 
 /** One tool for each rule about effects with unknown outcome. All deliver their input to the sink. */
 export function toolsFor(sink: string): readonly Tool[] {
@@ -33,7 +36,7 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<string> {
   const run = currentScope()?.runId;
-  const body = JSON.stringify({ ...effect, run, attempt: currentAttempt(), pid: process.pid });
+  const body = JSON.stringify({ ...effect, run, ...currentCall(), pid: process.pid });
   const answer = await fetch(sink, { method: "POST", body, signal });
   return answer.text();
 }
