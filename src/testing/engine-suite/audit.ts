@@ -135,7 +135,7 @@ function failOccasionally(store: Store): Store {
   };
 }
 
-const settings = { eraseAfterS: 0.3, approver: "human" } as const;
+const settings = { eraseAfterS: 2, approver: "human" } as const;
 
 /** Section 9.3: who decided what. */
 export const auditCases: readonly EngineCase[] = [

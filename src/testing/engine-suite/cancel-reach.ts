@@ -6,7 +6,6 @@ import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
-import { stopwatch } from "./stopwatch.ts";
 
 const hello = [ChatMessage.user("hello")];
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -74,12 +73,11 @@ export const cancelReachCases: readonly EngineCase[] = [
         },
         { model: { id: "deaf", generate: deaf }, tools: [effect("deaf", deaf)] },
       );
-      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+      // The tree would end it, but not during this case.
+      await onRuntime(harness, { agents: [lead], cancelGraceS: 3_600 }, async (runtime) => {
         const run = await runtime.start(lead, "go");
         await eventually("it has begun", () => begun);
-        const elapsed = await stopwatch();
         const receipt = await run.cancel();
-        assert.ok(elapsed() < 5_000, "it ends after the grace at the latest");
         assert.equal(receipt.runs.length, 1);
         assert.equal((await run.result()).status, "cancelled");
       });
@@ -97,9 +95,7 @@ export const cancelReachCases: readonly EngineCase[] = [
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const run = await runtime.start(lead, "go");
         await eventually("it has failed once", () => tries === 1);
-        const elapsed = await stopwatch();
         await run.cancel();
-        assert.ok(elapsed() < 3_000);
         assert.deepEqual([(await run.result()).status, tries], ["cancelled", 1]);
       });
     },

@@ -168,7 +168,7 @@ export const contentCases: readonly EngineCase[] = [
         const content = block ? [block] : [];
         return ctx.llm([{ role: "user", content }], { model: readingModel }).then(() => "read", codeOf);
       });
-      await onRuntime(harness, { agents: [lead], eraseAfterS: 0.3 }, async (runtime) => {
+      await onRuntime(harness, { agents: [lead], eraseAfterS: 2 }, async (runtime) => {
         const run = await runtime.start(lead, { files: [report] }, { retention: "none" });
         assert.equal((await run.result()).output, "read");
         await eventually("it is erased", async () => (await run.result()).erased === true);

@@ -5,7 +5,6 @@ import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, eventually, forever, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only, waitForEvent } from "./history.ts";
-import { stopwatch } from "./stopwatch.ts";
 
 const hello = [ChatMessage.user("hello")];
 
@@ -29,15 +28,14 @@ export const deadlineCases: readonly EngineCase[] = [
         },
         { model },
       );
-      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
-        const elapsed = await stopwatch();
+      // The tree would end it, but not during this case.
+      await onRuntime(harness, { agents: [lead], cancelGraceS: 3_600 }, async (runtime) => {
         const began = performance.now();
         const run = await runtime.start(lead, "go", { deadlineS: 0.15 });
         const { status, stopReason, output } = await run.result();
         assert.deepEqual([status, stopReason, output], ["cancelled", "deadline", "cancelled: deadline"]);
         const tookMs = performance.now() - began;
         assert.ok(tookMs >= 149, `took ${tookMs} ms`);
-        assert.ok(elapsed() < 5_000, `took ${elapsed()} ms`);
         assert.ok(model.calls.every(({ signal }) => signal.aborted));
       });
     },

@@ -47,7 +47,7 @@ function customEventsText(events: readonly NumberedEvent[]): string {
   return JSON.stringify(only(events, "custom"));
 }
 
-const erasing = { agents: [lead], maxRestarts: 0, eraseAfterS: 0.3 };
+const erasing = { agents: [lead], maxRestarts: 0, eraseAfterS: 2 };
 
 /** The error of the program's code reaches its author, and is erased with the content of its run. */
 export const diagnosticCases: readonly EngineCase[] = [

@@ -5,7 +5,10 @@ import type { Runtime, RuntimeOptions } from "#runtime";
 export interface SuiteHarness {
   /** A runtime on the engine under test, ready to start trees. Its agents run in this process. */
   runtime(options: Omit<RuntimeOptions, "engine" | "clock">): Promise<Runtime>;
-  /** Factor by which the engine may be slower than usual, for example because everything is replayed. Default: 1. */
+  /**
+   * Factor by which the engine may be slower than usual: because everything is replayed, or the machine is busy.
+   * Default: 1.
+   */
   readonly slowness?: number;
   /** True where every execution is lost as soon as something has happened, which may lose calls of hooks. Default false. */
   readonly losesHookCalls?: boolean;
@@ -25,11 +28,11 @@ export function agentOf(name: string, run: Agent["run"], rest: Omit<Agent, "id" 
   return { id: AgentId.of(name), run, ...rest };
 }
 
-/** Waits until a condition holds. @throws after `withinMs`, by default 10 seconds. */
+/** Waits until a condition holds. @throws after `withinMs`, by default 40 seconds: shorter than a test may take. */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  withinMs = 10_000,
+  withinMs = 40_000,
 ): Promise<void> {
   const until = performance.now() + withinMs;
   while (!(await holds())) {

@@ -6,7 +6,8 @@ import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
 import { ask, greedyModel, spender, tokenPrice } from "./spender.ts";
 
-const eraseAfterS = 0.3;
+/** Long enough to read content before it is erased, also on a busy machine. */
+const eraseAfterS = 2;
 
 /** With a store, events are in the store; without one, in the tree. */
 const stores: readonly { readonly where: string; readonly open: () => Pick<RuntimeOptions, "store"> }[] = [
