@@ -3,18 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { agent, ChatMessage, createRuntime, type AgentOptions, type Extension } from "reeve";
 import { say, scriptedModel, type ScriptedModel } from "reeve/testing";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-});
-
-/** Makes a folder with these files. */
+/** Makes a folder with these files, for one test. */
 export function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "reeve-profile-")));
-  folders.push(folder);
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(join(folder, dirname(name)), { recursive: true });
     writeFileSync(join(folder, name), text);

@@ -8,7 +8,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import {
   fakeProvider,
   type FakeProvider,
@@ -35,17 +35,10 @@ export function realModel(name: ProviderName, double: FakeProvider, id = "double
   }
 }
 
-const open = new Set<FakeProvider>();
-
-afterEach(async () => {
-  await Promise.all([...open].map((double) => double.close()));
-  open.clear();
-});
-
 /** A double that is closed after the test. */
 export async function openDouble(options: FakeProviderOptions = {}): Promise<FakeProvider> {
   const double = await fakeProvider(options);
-  open.add(double);
+  onTestFinished(() => double.close());
   return double;
 }
 

@@ -37,7 +37,8 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-export const base = realpathSync(mkdtempSync(join(tmpdir(), "reeve-shell-")));
+/** The folder of everything. Each set-up makes another. */
+export let base: string;
 const closing: (() => void)[] = [];
 let world: World;
 
@@ -64,6 +65,7 @@ export function startProcess(): ChildProcess {
 
 /** Starts everything that attempts aim at. */
 export async function setUp(): Promise<World> {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "reeve-shell-")));
   chmodSync(base, 0o755);
   process.env["REEVE_CANARY"] = secret;
   const root = makeFolder("root");
@@ -99,7 +101,7 @@ export async function setUp(): Promise<World> {
 /** Ends it. */
 export function tearDown(): void {
   delete process.env["REEVE_CANARY"];
-  for (const close of closing) close();
+  for (const close of closing.splice(0)) close();
   rmSync(base, { recursive: true, force: true });
 }
 
