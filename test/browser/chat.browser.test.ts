@@ -4,7 +4,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { streamingModel } from "../server/streaming-model.ts";
-import { ask, expectShown, patience, reload, siteOf, visit } from "./visit.ts";
+import { ask, expectShown, reload, siteOf, visit } from "./visit.ts";
 
 const pieces = ["The pump ", "was built ", "in 1987."];
 const whole = ["When?", "The pump was built in 1987.", "ready"];
@@ -56,7 +56,7 @@ test("an answer that ended during a disconnect is shown whole after the reconnec
   streamNext();
   streamNext();
   const statuses = async () => (await site.runtime.runs.list()).items.map(({ status }) => status);
-  await expect.poll(statuses, patience).toEqual(["completed"]);
+  await expect.poll(statuses).toEqual(["completed"]);
   site.wire.mend();
   await expectShown(page, whole);
   expect(countCalls()).toBe(1);
@@ -81,7 +81,7 @@ test("a message with a lost acknowledgement is sent again and counts once", asyn
   const page = await visit(site, "writer");
   site.wire.silence();
   await ask(page, "When?");
-  await expect.poll(countCalls, patience).toBe(1);
+  await expect.poll(countCalls).toBe(1);
   site.wire.cut();
   await expectShown(page, ["When?", "reconnecting"]);
   site.wire.mend();
@@ -233,7 +233,7 @@ test("a page of another origin is refused for every kind of request, unless its 
   expect(await fetched("/api/agents", { mode: "no-cors" })).toBe(refused);
   expect(await fetched("/api/chat/writer", { mode: "no-cors", method: "POST", body: "{}" })).toBe(refused);
   await expect
-    .poll(() => new Set(site.answers), patience)
+    .poll(() => new Set(site.answers))
     .toEqual(
       new Set([
         "GET /api/chat/writer/pump/messages 403",

@@ -1,6 +1,7 @@
 import { type Browser, chromium, type Page, type Request } from "playwright-core";
 import type { Agent } from "reeve";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { patienceMs } from "../effort.ts";
 import { bundlePage, Site, type SiteOptions } from "./site.ts";
 
 let browser: Browser;
@@ -11,7 +12,7 @@ beforeAll(async () => {
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const launched = chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
   [browser, files] = await Promise.all([launched, bundlePage()]);
-}, 300_000);
+});
 
 afterAll(() => browser.close());
 
@@ -33,10 +34,14 @@ export async function visit(site: Site, name: string, { origin } = site): Promis
   const context = await browser.newContext();
   open.push(context);
   const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs());
   const api = `${origin === site.origin ? "" : origin}/api/chat/${name}`;
-  await page.goto(`${site.origin}/?chat=pump&api=${encodeURIComponent(api)}`);
-  // A page of a refused origin has no history.
-  if (origin === site.origin) await page.getByRole("textbox").waitFor();
+  const address = `${site.origin}/?chat=pump&api=${encodeURIComponent(api)}`;
+  // A page of a refused origin has no history. Others ask for an answer in progress, and without a reply to that they
+  // can send nothing.
+  if (origin === site.origin)
+    await Promise.all([page.waitForResponse((reply) => reply.url().endsWith("/stream")), page.goto(address)]);
+  else await page.goto(address);
   return page;
 }
 
@@ -64,8 +69,6 @@ export async function reload(page: Page): Promise<void> {
   await told.promise;
 }
 
-export const patience = { timeout: 10_000 };
-
 export async function expectShown(page: Page, what: readonly string[]): Promise<void> {
-  await expect.poll(() => readChat(page), patience).toEqual(what);
+  await expect.poll(() => readChat(page)).toEqual(what);
 }

@@ -1,6 +1,6 @@
 import type { Principal } from "reeve/server";
 import { expect, test } from "vitest";
-import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
+import { expectAccessible, keepPicture, pressIfShown, siteOf, visit } from "./open-page.ts";
 import { askingAgent, reportTeam } from "./report-team.ts";
 
 const texts = [
@@ -80,7 +80,7 @@ test("a question of an agent is answered in the inbox", async () => {
   const friday = page.getByRole("button", { name: "Friday" });
   await expect
     .poll(async () => {
-      if (await friday.isVisible()) await friday.press("Enter");
+      await pressIfShown(friday);
       return (await site.runtime.approvals.list({ state: "decided" })).items.length;
     })
     .toBe(1);

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import type { Agent } from "reeve";
 import type { Auth } from "reeve/server";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "../../../ui/build.ts";
 import { DashboardSite, type SiteOptions } from "./dashboard-site.ts";
+import { patienceMs } from "../../effort.ts";
 
 export const pageFolder = `${import.meta.dirname}/../../../node_modules/.cache/reeve/ui`;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -17,7 +18,7 @@ beforeAll(async () => {
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const launched = chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
   [browser] = await Promise.all([launched, buildPage(pageFolder)]);
-}, 300_000);
+});
 
 afterAll(() => browser.close());
 
@@ -59,7 +60,7 @@ export async function openContext({
 }: VisitOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
   open.push(context);
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(patienceMs());
   return context;
 }
 
@@ -87,6 +88,11 @@ export async function visit(
   });
   await page.goto(`${site.origin}/ui${path}`);
   return { page, faults };
+}
+
+/** Presses Enter on a button if it is there: one that decides is gone at some moment after it was pressed. */
+export async function pressIfShown(button: Locator): Promise<void> {
+  await button.press("Enter", { timeout: 1_000 }).catch(() => undefined);
 }
 
 /** Fails on any axe finding, of any severity, by WCAG 2.2 AA. */
