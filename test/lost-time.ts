@@ -40,6 +40,32 @@ export function startStopwatch(): () => number {
   return () => performance.now() - began - lost();
 }
 
+/** Processor time of the machine since it was started, in hundredths of a second. */
+export interface ProcessorTime {
+  /** Wanted by its tasks, whether or not the host gave it. */
+  readonly wanted: number;
+  /** Wanted, and given to others by the host. */
+  readonly stolen: number;
+}
+
+/** Reads the first line of /proc/stat: user, nice, system, idle, waiting for the disk, interrupts, and stolen time. */
+export function parseProcessorTime(stat: string): ProcessorTime {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, stolen = 0] = stat
+    .slice(0, Math.max(0, stat.indexOf("\n")))
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return { wanted: user + nice + system + irq + softirq + stolen, stolen };
+}
+
+export const readProcessorTime = (): ProcessorTime => parseProcessorTime(read("/proc/stat"));
+
+/** Returns the share of the wanted processor time that the host gave to others, from 0 to 1. */
+export function shareWithheld(before: ProcessorTime, after: ProcessorTime): number {
+  const wanted = after.wanted - before.wanted;
+  return wanted <= 0 ? 0 : (after.stolen - before.stolen) / wanted;
+}
+
 const readLostTime = (): LostTime => parseLostTime(read("/proc/stat"), read("/proc/pressure/io"));
 
 /** Systems other than Linux do not report it, and some kernels only partly. */

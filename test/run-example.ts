@@ -1,16 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { afterAll } from "vitest";
+import { patienceMs } from "./effort.ts";
 
 /** Complains of every attempt to reach another machine. */
 const hook = join(import.meta.dirname, "safety/fixtures/count-connections.ts");
 
-/** Keeps compiled code for the next example. Node uses such a folder only if the process may write there. */
-const compiled = mkdtempSync(join(tmpdir(), "reeve-compiled-"));
-afterAll(() => rmSync(compiled, { recursive: true }));
+/** The folder of compiled code. Node uses it only in a process that may write there. */
+const compiled = process.env["NODE_COMPILE_CACHE"] ?? "";
 
 /** Flags of a process that may read the project, has a folder for its files, and starts nothing. */
 const confined = [
@@ -18,6 +16,7 @@ const confined = [
   `--allow-fs-read=${resolve(import.meta.dirname, "..")}`,
   `--allow-fs-read=${tmpdir()}`,
   `--allow-fs-write=${tmpdir()}`,
+  `--allow-fs-write=${compiled}`,
 ];
 
 /** Flags of an example that starts a process. Node confines a process of Node to the same files. */
@@ -53,7 +52,7 @@ export async function runExample(
   const { stderr } = await promisify(execFile)(
     process.execPath,
     ["--disable-proto=throw", ...flags, "--conditions=reeve-source", "--import", hook, file],
-    { env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env }, timeout: 30_000 },
+    { env: { ...process.env, ...env }, timeout: patienceMs() },
   );
   return stderr;
 }

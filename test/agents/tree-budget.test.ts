@@ -19,5 +19,4 @@ test.each(caps)(
       expect(result.output, `seed ${seed}`).not.toBeNull();
     }
   },
-  300_000,
 );

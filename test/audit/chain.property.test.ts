@@ -4,9 +4,9 @@ import type { AuditEntry } from "#kernel";
 import { ChainKeys } from "../../src/audit/chain.ts";
 import { type AuditVerdict, verifyChain } from "../../src/audit/verify.ts";
 import { fields, flip, keys, logs, mishaps, ring } from "./random-logs.ts";
+import { propertyRuns } from "../effort.ts";
 
-const scale = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1_000);
-const long = { timeout: 600_000 };
+const scale = propertyRuns(1_000);
 
 /** Yields the log as a database returns it, in pages of three. */
 function* pagesOf(log: readonly AuditEntry[]): Generator<readonly AuditEntry[]> {
@@ -14,20 +14,16 @@ function* pagesOf(log: readonly AuditEntry[]): Generator<readonly AuditEntry[]> 
   for (let from = 0; from < stored.length; from += 3) yield stored.slice(from, from + 3);
 }
 
-test.each(Object.entries(mishaps))(
-  "in every log, %s is detected at its position",
-  long,
-  async (_, mishap) => {
-    await fc.assert(
-      fc.asyncProperty(logs, async ({ log, ...places }) => {
-        const { log: tampered, kept, ...expected } = mishap(log, places);
-        const verdict = await verifyChain(pagesOf(tampered), keys, kept);
-        expect(verdict).toMatchObject({ ok: false, ...expected });
-      }),
-      { numRuns: scale },
-    );
-  },
-);
+test.each(Object.entries(mishaps))("in every log, %s is detected at its position", async (_, mishap) => {
+  await fc.assert(
+    fc.asyncProperty(logs, async ({ log, ...places }) => {
+      const { log: tampered, kept, ...expected } = mishap(log, places);
+      const verdict = await verifyChain(pagesOf(tampered), keys, kept);
+      expect(verdict).toMatchObject({ ok: false, ...expected });
+    }),
+    { numRuns: scale },
+  );
+});
 
 test.each(fields)("any flipped bit of %s is detected", async (field) => {
   await fc.assert(
@@ -39,7 +35,7 @@ test.each(fields)("any flipped bit of %s is detected", async (field) => {
   );
 });
 
-test("an unchanged log has no fault, whichever of its heads was kept", long, async () => {
+test("an unchanged log has no fault, whichever of its heads was kept", async () => {
   let checked = 0;
   await fc.assert(
     fc.asyncProperty(logs, async ({ log, i }) => {

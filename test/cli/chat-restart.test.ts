@@ -9,7 +9,6 @@ import { main } from "../../src/cli/program.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 /** For busy machines. */
-const patient = { timeout: 20_000 };
 
 let folder: string;
 const servers: ChildProcess[] = [];
@@ -40,31 +39,27 @@ async function serve(port: string): Promise<{ readonly url: string; readonly kil
   return { url: String(url).trim(), kill };
 }
 
-test(
-  "a conversation continues after its server was killed between two messages",
-  { timeout: 60_000 },
-  async () => {
-    const first = await serve("0");
-    const terminal = new FakeTerminal({ isTTY: true, environment: { NO_COLOR: "1", REEVE_URL: first.url } });
-    const over = main(["chat", "lead", "--session", "s"], terminal);
-    const say = async (line: string): Promise<void> => {
-      await expect.poll(() => terminal.isAsking, patient).toBe(true);
-      terminal.enter(line);
-      await expect.poll(() => terminal.isAsking, patient).toBe(true);
-    };
-    await say("one");
-    await first.kill();
-    await say("lost");
-    expect(terminal.complained).toContain(`no server answers at ${first.url}`);
-    const second = await serve(new URL(first.url).port);
-    await say("two");
-    expect(terminal.said).toBe("1: one\n3: two\n");
-    terminal.enter(null);
-    expect(await over).toBe(0);
-    // Another process at another terminal, with lines from a pipe.
-    const other = node("src/cli/main.ts", ["chat", "lead", "--session", "s"], { REEVE_URL: second.url });
-    other.stdin.end("three\n/history\n");
-    expect(await text(other.stdout)).toBe("5: three\n> one\n1: one\n> two\n3: two\n> three\n5: three\n");
-    await second.kill();
-  },
-);
+test("a conversation continues after its server was killed between two messages", async () => {
+  const first = await serve("0");
+  const terminal = new FakeTerminal({ isTTY: true, environment: { NO_COLOR: "1", REEVE_URL: first.url } });
+  const over = main(["chat", "lead", "--session", "s"], terminal);
+  const say = async (line: string): Promise<void> => {
+    await expect.poll(() => terminal.isAsking).toBe(true);
+    terminal.enter(line);
+    await expect.poll(() => terminal.isAsking).toBe(true);
+  };
+  await say("one");
+  await first.kill();
+  await say("lost");
+  expect(terminal.complained).toContain(`no server answers at ${first.url}`);
+  const second = await serve(new URL(first.url).port);
+  await say("two");
+  expect(terminal.said).toBe("1: one\n3: two\n");
+  terminal.enter(null);
+  expect(await over).toBe(0);
+  // Another process at another terminal, with lines from a pipe.
+  const other = node("src/cli/main.ts", ["chat", "lead", "--session", "s"], { REEVE_URL: second.url });
+  other.stdin.end("three\n/history\n");
+  expect(await text(other.stdout)).toBe("5: three\n> one\n1: one\n> two\n3: two\n> three\n5: three\n");
+  await second.kill();
+});

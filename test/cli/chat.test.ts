@@ -6,7 +6,6 @@ import type { FakeTerminal } from "./fake-terminal.ts";
 import { CliServer } from "./cli-server.ts";
 
 /** For busy machines. */
-const patient = { timeout: 20_000 };
 
 /**
  * A model that answers with the number of messages and the last one. A message that begins with `fail` gets an error.
@@ -81,7 +80,7 @@ class Typed {
   }
 
   waitForQuestion(): Promise<void> {
-    return expect.poll(() => this.terminal.isAsking, patient).toBe(true);
+    return expect.poll(() => this.terminal.isAsking).toBe(true);
   }
 
   get session(): string {
@@ -146,9 +145,9 @@ async function startHangingChat(server: CliServer, search: PromiseWithResolvers<
   await chat.waitForQuestion();
   chat.terminal.enter("hang");
   // A model in the process of the server streams only while a reader is there.
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
+  await expect.poll(() => chat.terminal.said).toBe("lead: calling search\n");
   search.resolve("found");
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\nWell, ");
+  await expect.poll(() => chat.terminal.said).toBe("lead: calling search\nWell, ");
   return chat;
 }
 
@@ -172,7 +171,7 @@ test("output after a Ctrl-C starts on a new line, even if nothing was printed be
   const chat = new Typed(server);
   await chat.waitForQuestion();
   chat.terminal.enter("hang");
-  await expect.poll(() => chat.terminal.said, patient).toBe("lead: calling search\n");
+  await expect.poll(() => chat.terminal.said).toBe("lead: calling search\n");
   chat.terminal.interrupt();
   await chat.waitForQuestion();
   expect(chat.terminal.said).toBe("lead: calling search\n\n");

@@ -38,20 +38,18 @@ export class TerminalWindow implements AsyncDisposable {
   /** Waits until the last lines on the screen are these. */
   async expectLast(...lines: readonly string[]): Promise<void> {
     await expect
-      .poll(async () => (await this.screen()).slice(-lines.length), { timeout: 30_000, interval: 20 })
+      .poll(async () => (await this.screen()).slice(-lines.length), { interval: 20 })
       .toEqual(lines);
   }
 
   /** Waits until the program has ended, which ends the window. */
-  async waitForEnd(timeout = 30_000): Promise<void> {
+  async waitForEnd(): Promise<void> {
     await expect
-      .poll(
-        () =>
-          this.#tmux("has-session").then(
-            () => "open",
-            () => "over",
-          ),
-        { timeout },
+      .poll(() =>
+        this.#tmux("has-session").then(
+          () => "open",
+          () => "over",
+        ),
       )
       .toBe("over");
   }

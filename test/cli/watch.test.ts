@@ -14,6 +14,7 @@ import { Watcher } from "../../src/cli/watch/watcher.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { screenOf } from "./screen-of.ts";
 import { approval, askingTeam, Story } from "./story.ts";
+import { expectWithin } from "../effort.ts";
 
 /** A client that no key in these tests reaches. */
 const unreachable = new ReeveClient({ url: "http://127.0.0.1:9", key: null });
@@ -204,7 +205,7 @@ test("with 200 agents a redraw takes less than 16 ms of CPU", () => {
     const { user, system } = process.cpuUsage(before);
     costs.push((user + system) / 1000);
   }
-  expect(costs.toSorted((a, b) => a - b)[costs.length / 2]).toBeLessThan(16);
+  expectWithin(16, costs.toSorted((a, b) => a - b)[costs.length / 2] ?? Infinity);
 });
 
 test("a drawing error is reported, and the terminal is restored", async () => {

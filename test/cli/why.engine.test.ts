@@ -20,7 +20,7 @@ const workers = new Set<ChildProcess>();
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-why-"));
-}, 300_000);
+});
 
 afterAll(async () => {
   await Promise.all([...workers].map(kill));
@@ -61,7 +61,7 @@ test("why explains a run with a missing build, another version or no worker, and
     return terminal.said;
   };
   const expectWhy = async (words: RegExp): Promise<void> => {
-    await expect.poll(() => reeve("why", "books"), { timeout: 30_000, interval: 200 }).toMatch(words);
+    await expect.poll(() => reeve("why", "books"), { interval: 200 }).toMatch(words);
   };
 
   const first = await work("one", "1");
@@ -81,4 +81,4 @@ test("why explains a run with a missing build, another version or no worker, and
   await engine.promote("one");
   await engine.moveRuns({ from: "two", to: "one" });
   await expectWhy(/^waiter completed: it answered\./);
-}, 300_000);
+});

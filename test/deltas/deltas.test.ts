@@ -75,7 +75,7 @@ test("after a lost worker another one restarts the answer, and no text is missin
   const second = await worker(store);
   const feed = answer(second, key, "a2");
   feed.take({ kind: "text", text: "whole" });
-  await expect.poll(() => watcher.shown, { timeout: 5_000 }).toBe("whole");
+  await expect.poll(() => watcher.shown).toBe("whole");
   expect(watcher.heard.map(({ kind, attempt }) => `${kind} ${attempt}`)).toEqual([
     "reset a1",
     "text a1",

@@ -21,7 +21,7 @@ beforeAll(async () => {
     postgresServer(),
     fakeProvider({ script: async () => ({ text: "In 1987." }) }),
   ]);
-}, 300_000);
+});
 
 afterAll(async () => {
   for (const process of processes) process.kill("SIGKILL");
@@ -67,7 +67,7 @@ test("the sample worker and server run with the manifests' settings, and end on 
   );
 
   expect(await Promise.all([worker, http].map(terminate))).toEqual([0, 0]);
-}, 300_000);
+});
 
 function start(
   file: string,

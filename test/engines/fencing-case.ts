@@ -114,7 +114,7 @@ export async function showReservationOfAnotherExecution(
   answered.resolve(undefined);
   await waits(run);
   await run.signal("go on");
-  await expect.poll(() => calls, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => calls).toBe(2);
   await waits(run);
   expect((await run.ledger()).tree.reserved).toEqual({ tokens: 0, costMicros: 0 });
   await run.signal("end");

@@ -33,8 +33,8 @@ test("runs make the operations that the golden journal of this protocol number h
     paths.filter((path) => !golden.shapes[operation]?.includes(path)).map((path) => `${operation} ${path}`),
   );
   if (unknown.length > 0) throw new Error(`new in journals:\n${unknown.join("\n")}${advice}`);
-}, 300_000);
+});
 
 test("runs that the previous release has launched make the operations of its golden journal", async () => {
   expect(await recordPrevious()).toEqual(goldenJournal(protocolNumber - 1).sequences);
-}, 300_000);
+});

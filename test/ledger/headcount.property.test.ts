@@ -4,8 +4,9 @@ import { Priority } from "#kernel";
 import { LedgerHeadcounter, PublishedHeadcounter } from "./headcounters.ts";
 import { Shadow, type Headcounter } from "./shadow.ts";
 import { root, run } from "./tree.ts";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 10_000);
+const numRuns = propertyRuns(10_000);
 
 /** More of what builds trees up than of what takes them apart. */
 const kinds = [
@@ -75,27 +76,17 @@ function property(create: (maxAgents: number, allowPreempt: boolean) => Headcoun
   });
 }
 
-const manyRuns = { timeout: 600_000 };
+test("2.9 in any interleaving at most maxAgents runs hold a slot, no slot is lost, and no run starves", () => {
+  const ledger = property((maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt));
+  expect(() => fc.assert(ledger, { numRuns })).not.toThrow();
+});
 
-test(
-  "2.9 in any interleaving at most maxAgents runs hold a slot, no slot is lost, and no run starves",
-  manyRuns,
-  () => {
-    const ledger = property((maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt));
-    expect(() => fc.assert(ledger, { numRuns })).not.toThrow();
-  },
-);
-
-test(
-  "the headcount's figures equal the slots, and a host that loads single rows decides the same",
-  manyRuns,
-  () => {
-    const ledger = property(
-      (maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt, { checked: true }),
-    );
-    expect(() => fc.assert(ledger, { numRuns: numRuns / 10 })).not.toThrow();
-  },
-);
+test("the headcount's figures equal the slots, and a host that loads single rows decides the same", () => {
+  const ledger = property(
+    (maxAgents, allowPreempt) => new LedgerHeadcounter(maxAgents, allowPreempt, { checked: true }),
+  );
+  expect(() => fc.assert(ledger, { numRuns: numRuns / 10 })).not.toThrow();
+});
 
 test("2.9 the same property fails for the published algorithm", () => {
   const { failed, counterexample } = fc.check(property((maxAgents) => new PublishedHeadcounter(maxAgents)));

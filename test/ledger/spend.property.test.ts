@@ -2,24 +2,20 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkFirst, countAfter, LedgerBank } from "./banks.ts";
 import { Market, type Scenario, scenarios } from "./market.ts";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 3000);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(3000);
 
-test(
-  "P4 spend never exceeds any cap of its path at any instant, and does reach caps exactly",
-  manyRuns,
-  () => {
-    let exact = 0;
-    const withinCaps = fc.property(scenarios, (scenario) => {
-      const market = new Market(new LedgerBank(scenario), scenario).play();
-      exact += market.exact;
-      return market.worst === 0;
-    });
-    expect(() => fc.assert(withinCaps, { numRuns })).not.toThrow();
-    expect(exact).toBeGreaterThan(0);
-  },
-);
+test("P4 spend never exceeds any cap of its path at any instant, and does reach caps exactly", () => {
+  let exact = 0;
+  const withinCaps = fc.property(scenarios, (scenario) => {
+    const market = new Market(new LedgerBank(scenario), scenario).play();
+    exact += market.exact;
+    return market.worst === 0;
+  });
+  expect(() => fc.assert(withinCaps, { numRuns })).not.toThrow();
+  expect(exact).toBeGreaterThan(0);
+});
 
 // Nothing is lost and all is reported: only the overlap of calls remains.
 const withoutFaults = ({ moves, ...rest }: Scenario): Scenario => ({

@@ -11,8 +11,9 @@ import {
   type Loan,
   TenantLedger,
 } from "#ledger";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 1000);
+const numRuns = propertyRuns(1000);
 const price = { input: 1_000_000, output: 3_000_000 };
 
 interface Entry {
@@ -172,9 +173,7 @@ class Tenant {
   }
 }
 
-const manyRuns = { timeout: 600_000 };
-
-test("9.1 all trees of a tenant together never spend or hold more than a day's limit", manyRuns, () => {
+test("9.1 all trees of a tenant together never spend or hold more than a day's limit", () => {
   const moves = fc.noBias(fc.tuple(fc.nat(11), fc.nat(3), fc.integer({ min: 1, max: 400 })));
   const cap = fc.noBias(fc.nat(10_000));
   const property = fc.property(

@@ -9,6 +9,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
 import { shopWriter } from "./fixtures/shop-writer.ts";
+import { patienceMs } from "../effort.ts";
 
 afterAll(killWorkers);
 
@@ -35,7 +36,7 @@ test("a server's question is answered after worker, MCP server and Restate were 
       await using runtime = asClient(server, writer);
       const run = await runtime.start(writer, "go", { id: "order" });
       const asked = await vi.waitUntil(async () => (await run.approvals())[0], {
-        timeout: 60_000,
+        timeout: patienceMs(),
         interval: 50,
       });
       expect(asked).toMatchObject({ asks: true, arguments: { question: "MCP server shop asks: Where to?" } });
@@ -57,4 +58,4 @@ test("a server's question is answered after worker, MCP server and Restate were 
     await killWorkers();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}, 300_000);
+});

@@ -2,6 +2,7 @@ import { agent, createRuntime, type Json, type RunHandle } from "reeve";
 import { mcp, pinTools, type McpOptions } from "reeve/mcp";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
+import { patienceMs } from "../effort.ts";
 
 const address = {
   name: "shop",
@@ -12,7 +13,7 @@ const address = {
 const pins = pinTools(address);
 
 const questionOf = (run: RunHandle, number = 1) =>
-  vi.waitUntil(async () => (await run.approvals())[number - 1], { timeout: 30_000, interval: 20 });
+  vi.waitUntil(async () => (await run.approvals())[number - 1], { timeout: patienceMs(), interval: 20 });
 
 /** Calls a tool of the shop. Returns the text of its result. */
 async function order(

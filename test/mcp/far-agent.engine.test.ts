@@ -11,10 +11,12 @@ import { afterAll, expect, test, vi } from "vitest";
 import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
 import { patient } from "./fixtures/patient.ts";
+import { patienceMs } from "../effort.ts";
 
 afterAll(killWorkers);
 
-const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 60_000, interval: 20 });
+const waitUntil = <T>(found: () => T | Promise<T>) =>
+  vi.waitUntil(found, { timeout: patienceMs(), interval: 20 });
 
 test("a task survives the worker of the offered agent, and is followed to the result of the next worker", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reeve-far-"));
@@ -60,4 +62,4 @@ test("a task survives the worker of the offered agent, and is followed to the re
     await killWorkers();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}, 300_000);
+});

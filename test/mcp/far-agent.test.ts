@@ -3,8 +3,10 @@ import { mcp, pinTools, type McpOptions } from "reeve/mcp";
 import { call, manualModel, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
 import { root, emailWriter, serve } from "./fixtures/agent-server.ts";
+import { patienceMs } from "../effort.ts";
 
-const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) =>
+  vi.waitUntil(found, { timeout: patienceMs(), interval: 5 });
 
 /** Makes an agent of another program call the agent `name` of a server, with our own client. */
 async function callFrom(

@@ -15,8 +15,10 @@ import {
   tasks,
   tasksAndForms,
 } from "./fixtures/agent-server.ts";
+import { patienceMs } from "../effort.ts";
 
-const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) =>
+  vi.waitUntil(found, { timeout: patienceMs(), interval: 5 });
 
 test("a long call is a task with the tree's id, until it has the result", async () => {
   const model = manualModel();

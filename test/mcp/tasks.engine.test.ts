@@ -10,6 +10,7 @@ import { killWorkers, startWorker } from "../engines/restate/worker-process.ts";
 import { freePort } from "../free-port.ts";
 import { labWriter } from "./fixtures/lab-writer.ts";
 import { serveTasks } from "./fixtures/task-server.ts";
+import { patienceMs } from "../effort.ts";
 
 afterAll(killWorkers);
 
@@ -30,7 +31,7 @@ test("a task is followed by the next worker after the polling worker is killed",
     const held = Promise.withResolvers<void>();
     lab.hold = held.promise;
     const run = await runtime.start(writer, "go");
-    await vi.waitUntil(() => lab.polls > 0, { timeout: 60_000, interval: 20 });
+    await vi.waitUntil(() => lab.polls > 0, { timeout: patienceMs(), interval: 20 });
     first.process.kill("SIGKILL");
     await first.exit;
     lab.tasks.set("task-1", { status: "completed", result: { content: [{ type: "text", text: "three" }] } });
@@ -43,4 +44,4 @@ test("a task is followed by the next worker after the polling worker is killed",
     await killWorkers();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}, 300_000);
+});

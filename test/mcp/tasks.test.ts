@@ -3,8 +3,10 @@ import { mcp, pinTools, type McpOptions } from "reeve/mcp";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test, vi } from "vitest";
 import { serveTasks, type TaskServer } from "./fixtures/task-server.ts";
+import { patienceMs } from "../effort.ts";
 
-const waitUntil = <T>(found: () => T | Promise<T>) => vi.waitUntil(found, { timeout: 30_000, interval: 5 });
+const waitUntil = <T>(found: () => T | Promise<T>) =>
+  vi.waitUntil(found, { timeout: patienceMs(), interval: 5 });
 
 /** Makes an agent research with a tool that runs as a task. Returns its status, and the model's prompt. */
 async function research(
@@ -138,4 +140,4 @@ test("a task of revision 2025-11-25 is followed to its result: the reference ser
   await using runtime = createRuntime({ agents: [writer] });
   expect(await (await runtime.start(writer, "go")).result()).toMatchObject({ status: "completed" });
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("# Research Report: pumps");
-}, 60_000);
+});

@@ -1,12 +1,14 @@
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
+import { isSampled } from "../effort.ts";
 import { packBeside } from "./packed.ts";
 import { currentNode, type Platform, supportedPlatforms } from "./platform.ts";
 import { Terminal } from "./terminal.ts";
 
 const platforms = await supportedPlatforms();
 const examples = globSync("examples/[0-9]*.ts")
+  .filter((path) => isSampled(path, 0.1))
   .toSorted()
   .map((path) => basename(path));
 const cases = platforms.flatMap((platform) => examples.map((example): Case => ({ platform, example })));
@@ -25,7 +27,7 @@ beforeAll(async () => {
   const manifest = { private: true, type: "module", dependencies: dependenciesOf(join(folder, "examples")) };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
   await new Terminal(currentNode(), folder).run("npm install --ignore-scripts --no-audit --no-fund");
-}, 600_000);
+});
 
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 

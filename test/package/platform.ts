@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { isFull } from "../effort.ts";
 
 /** A JavaScript platform that a user may have. */
 export interface Platform {
@@ -16,8 +17,9 @@ export interface Platform {
 
 const cache = resolve("node_modules/.cache/reeve/platforms");
 
-/** The platforms on which everything must run. */
+/** The platforms on which everything must run. `.ci/run` tries the first. */
 export async function supportedPlatforms(): Promise<readonly Platform[]> {
+  if (!isFull) return [currentNode()];
   const others = await Promise.all([installNode("26.10.0"), installBun("1.4.4")]);
   return [currentNode(), ...others];
 }

@@ -36,7 +36,7 @@ export class Command {
 
   /** Resolves once it has printed this text. */
   async prints(text: string): Promise<void> {
-    await expect.poll(() => this.printed, { timeout: 60_000 }).toContain(text);
+    await expect.poll(() => this.printed).toContain(text);
   }
 
   /** Presses Ctrl-C, unless the command has ended. Resolves once it and its children have ended. */

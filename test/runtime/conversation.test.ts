@@ -24,7 +24,6 @@ const reviewer = agent({ name: "reviewer", model: counter });
 const open = (store: Store = memoryStore()): Runtime => createRuntime({ agents: [writer, reviewer], store });
 
 /** For busy machines. */
-const patient = { timeout: 20_000 };
 
 /** Returns the runs that the store lists so far. */
 const runsOf = async (runtime: Runtime): Promise<readonly RunRecord[]> => (await runtime.runs.list()).items;
@@ -117,7 +116,7 @@ test("of two concurrent turns one is refused and writes nothing", async () => {
   const refused = turns.flatMap((turn) => (turn.status === "rejected" ? [turn.reason] : []));
   expect(refused).toEqual([expect.any(SessionBusyError)]);
   expect((await talk.messages()).items).toHaveLength(2);
-  await expect.poll(() => runsOf(runtime), patient).toHaveLength(1);
+  await expect.poll(() => runsOf(runtime)).toHaveLength(1);
 });
 
 test("queued turns run in sequence, in the order they were accepted", async () => {
@@ -196,7 +195,7 @@ test("a turn cannot follow a missing entry, or an entry without a conversation",
   for (const after of [EntryId.of("none"), leaf])
     await expect(talk.invoke("two", { after })).rejects.toThrow(NotFoundError);
   await expect(runtime.start(writer, "two", { after: leaf })).rejects.toThrow(TypeError);
-  await expect.poll(() => runsOf(runtime), patient).toHaveLength(1);
+  await expect.poll(() => runsOf(runtime)).toHaveLength(1);
 });
 
 test("a fork is a conversation of its own with everything up to its entry", async () => {
@@ -287,7 +286,7 @@ test("a conversation can be renamed, exported and deleted", async () => {
   await talk.delete();
   await expect(runtime.sessions.get("report")).rejects.toThrow(NotFoundError);
   await expect(talk.head()).rejects.toThrow(NotFoundError);
-  await expect.poll(() => runsOf(runtime), patient).toHaveLength(1);
+  await expect.poll(() => runsOf(runtime)).toHaveLength(1);
 });
 
 test("the output of a turn has the type that its agent states", async () => {

@@ -118,7 +118,7 @@ test("the roll-up equals the ledgers of random trees to the micro-dollar, also w
     expect(found.get(root.treeId)).toMatchObject({ runs: runs.length, stopped });
   }
   expect(doubts).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test("a call in doubt leaves the list and becomes settled money when it is reconciled", async () => {
   const store = memoryStore();
@@ -145,7 +145,7 @@ test("a call in doubt leaves the list and becomes settled money when it is recon
     expect(sum).toMatchObject(ledger);
     expect(ledger.inDoubtMicros).toBe(0);
   }
-}, 120_000);
+});
 
 test("any split of the events into overlapping and repeated batches gives the same figures", async () => {
   const { agent } = spendingAgent({ judged: true });
@@ -175,7 +175,7 @@ test("any split of the events into overlapping and repeated batches gives the sa
     }
     expect(sorted(await store.spend.tree(noTenant, tree))).toEqual(sorted(whole));
   }
-}, 120_000);
+});
 
 /** The events of one lost call: reserved and begun, without an end. */
 const lostCall = (seq: number, attempt: string): readonly NumberedEvent[] => {

@@ -13,8 +13,9 @@ import {
 import { decodeEntry, readEntry } from "../../src/agents/session/decode-entry.ts";
 import { decodeMessage } from "../../src/agents/session/decode-message.ts";
 import { parseSkillFile } from "../../src/profile/skill-file.ts";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 3_000);
+const numRuns = propertyRuns(3_000);
 
 /** A decoder, a value that it takes, and whether a result or an error of it is one that it declares. */
 interface Decoder {

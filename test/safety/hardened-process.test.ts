@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { patienceMs } from "../effort.ts";
 
 const project = resolve(import.meta.dirname, "../..");
 const hook = join(import.meta.dirname, "fixtures/count-connections.ts");
@@ -16,7 +17,7 @@ async function runWith(flags: readonly string[], example: string): Promise<strin
   const { stderr } = await promisify(execFile)(process.execPath, argv, {
     cwd: project,
     env,
-    timeout: 60_000,
+    timeout: patienceMs(),
   });
   return stderr;
 }
@@ -52,7 +53,10 @@ test("the file tools work in a process that may open their folder and its own de
   const script = join(import.meta.dirname, "fixtures/confined-files.ts");
   const argv = ["--permission", ...access, "--conditions=reeve-source", script, folder];
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, argv, { env, timeout: 60_000 });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, argv, {
+    env,
+    timeout: patienceMs(),
+  });
   expect(stderr).toBe("");
   expect(stdout).toMatch(/the notes[^]*is a link, and links are not followed/);
   expect(await readFile(join(folder, "reports/june.md"), "utf8")).toBe("written");

@@ -3,8 +3,9 @@ import { AgentId, createRuntime, Json, tool, type Agent, type ToolResult } from 
 import { Labels } from "reeve/store";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300);
+const numRuns = propertyRuns(300);
 
 /** A node of a tree of agents: the tools it calls, in order, and its children with the tools they are left. */
 interface Node {
@@ -93,31 +94,27 @@ function allowedTools(node: Node, may: ReadonlySet<string>): ReadonlySet<string>
   return new Set([...own, ...below]);
 }
 
-test(
-  `in ${numRuns} trees of agents, labels reach every reader, and no child has a tool that its parent has not`,
-  { timeout: 600_000 },
-  async () => {
-    await using runtime = createRuntime({ agents: [worker] });
-    await fc.assert(
-      fc.asyncProperty(nodes(4), async (node) => {
-        const run = await runtime.start(worker, { text: "go", data: Json.of(node) });
-        const { status, output, labels } = await run.result();
-        expect(status).toBe("completed");
-        const text = String(output);
-        checkLabels(text, labels);
-        const may = allowedTools(node, new Set(names));
-        expect([
-          text.includes("untrusted-canary"),
-          text.includes("private-canary"),
-          text.includes("clean-text"),
-        ]).toEqual([may.has("web"), may.has("account"), may.has("clean")]);
-        // Nothing is labelled without a reason.
-        expect([labels?.untrusted ?? false, labels?.private ?? false]).toEqual([
-          may.has("web"),
-          may.has("account"),
-        ]);
-      }),
-      { numRuns },
-    );
-  },
-);
+test(`in ${numRuns} trees of agents, labels reach every reader, and no child has a tool that its parent has not`, async () => {
+  await using runtime = createRuntime({ agents: [worker] });
+  await fc.assert(
+    fc.asyncProperty(nodes(4), async (node) => {
+      const run = await runtime.start(worker, { text: "go", data: Json.of(node) });
+      const { status, output, labels } = await run.result();
+      expect(status).toBe("completed");
+      const text = String(output);
+      checkLabels(text, labels);
+      const may = allowedTools(node, new Set(names));
+      expect([
+        text.includes("untrusted-canary"),
+        text.includes("private-canary"),
+        text.includes("clean-text"),
+      ]).toEqual([may.has("web"), may.has("account"), may.has("clean")]);
+      // Nothing is labelled without a reason.
+      expect([labels?.untrusted ?? false, labels?.private ?? false]).toEqual([
+        may.has("web"),
+        may.has("account"),
+      ]);
+    }),
+    { numRuns },
+  );
+});

@@ -13,8 +13,9 @@ import {
 import { say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100);
+const numRuns = propertyRuns(100);
 
 const names = ["read", "write", "send"] as const;
 type Name = (typeof names)[number];
@@ -120,33 +121,29 @@ function listNodes(
   return [{ path, may: own, limit }, ...below];
 }
 
-test(
-  `in ${numRuns} random trees, no run calls a tool that a run above it lacks, and none spends more than any above it has`,
-  { timeout: 600_000 },
-  async () => {
-    const seen = { calls: 0, refusedCalls: 0, limited: 0 };
-    const property = fc.asyncProperty(nodes(4), async (drawn) => {
-      const node = { ...drawn, left: null };
-      const deeds: Deed[] = [];
-      const worker = createWorker(deeds);
-      await using runtime = createRuntime({ agents: [worker] });
-      const budget = node.budget === null ? {} : { budget: { maxCostUsd: node.budget } };
-      const run = await runtime.start(worker, { text: "go", data: Json.of({ path: "0", node }) }, budget);
-      await run.result();
-      for (const { path, may, limit } of listNodes(node)) {
-        const own = deeds.filter((deed) => deed.path === path);
-        const called = own.flatMap((deed) => (deed.tool === undefined ? [] : [deed.tool]));
-        expect(called.filter((name) => !may.some((allowed) => allowed === name))).toEqual([]);
-        const below = deeds.filter((deed) => deed.path === path || deed.path.startsWith(`${path}.`));
-        const spent = below.reduce((sum, { micros = 0 }) => sum + micros, 0);
-        expect(spent).toBeLessThanOrEqual(limit);
-        seen.calls += called.length;
-        if (may.length < names.length) seen.refusedCalls += 1;
-        if (spent > 0 && Number.isFinite(limit) && limit < 10_000_000) seen.limited += 1;
-      }
-    });
-    await fc.assert(property, { numRuns });
-    // The trees are not so restricted that nothing was tried.
-    expect(Object.values(seen).every((count) => count > numRuns / 4)).toBe(true);
-  },
-);
+test(`in ${numRuns} random trees, no run calls a tool that a run above it lacks, and none spends more than any above it has`, async () => {
+  const seen = { calls: 0, refusedCalls: 0, limited: 0 };
+  const property = fc.asyncProperty(nodes(4), async (drawn) => {
+    const node = { ...drawn, left: null };
+    const deeds: Deed[] = [];
+    const worker = createWorker(deeds);
+    await using runtime = createRuntime({ agents: [worker] });
+    const budget = node.budget === null ? {} : { budget: { maxCostUsd: node.budget } };
+    const run = await runtime.start(worker, { text: "go", data: Json.of({ path: "0", node }) }, budget);
+    await run.result();
+    for (const { path, may, limit } of listNodes(node)) {
+      const own = deeds.filter((deed) => deed.path === path);
+      const called = own.flatMap((deed) => (deed.tool === undefined ? [] : [deed.tool]));
+      expect(called.filter((name) => !may.some((allowed) => allowed === name))).toEqual([]);
+      const below = deeds.filter((deed) => deed.path === path || deed.path.startsWith(`${path}.`));
+      const spent = below.reduce((sum, { micros = 0 }) => sum + micros, 0);
+      expect(spent).toBeLessThanOrEqual(limit);
+      seen.calls += called.length;
+      if (may.length < names.length) seen.refusedCalls += 1;
+      if (spent > 0 && Number.isFinite(limit) && limit < 10_000_000) seen.limited += 1;
+    }
+  });
+  await fc.assert(property, { numRuns });
+  // The trees are not so restricted that nothing was tried.
+  expect(Object.values(seen).every((count) => count > numRuns / 4)).toBe(true);
+});

@@ -2,7 +2,7 @@ import { memory, type Json } from "reeve";
 import { memoryStore } from "reeve/stores/memory";
 import { manualClock, testRuntime } from "reeve/testing";
 import { expect, test } from "vitest";
-import { carriers, goals } from "./injections.ts";
+import { attacks } from "./injections.ts";
 import { obedientModel } from "./obedient-model.ts";
 import { office } from "./office.ts";
 
@@ -27,7 +27,6 @@ const plants = {
 const march = Date.UTC(2026, 2, 1);
 const june = Date.UTC(2026, 5, 1);
 
-const attacks = goals.flatMap((goal) => carriers.map((carrier) => ({ goal, carrier })));
 const planOf = (index: number) => (index % 2 === 0 ? plants.fact : plants.block);
 
 /** Every goal by every carrier, one user each: a page plants it in March, and in June the user asks something else. */
@@ -46,12 +45,10 @@ async function attackLater(options: { readonly ruleOfTwo?: "off" }) {
       clock: manualClock(march),
       ...options,
     });
-    for (const [index, { goal, carrier }] of attacks.entries()) {
-      const { by, wrap } = carrier;
+    for (const [index, { goal, wrap, opening }] of attacks.entries()) {
       current = wrap(planOf(index).plant(goal));
-      const bring = by === "ask_reader" ? { task: 'CALL fetch_page {"url":"1"}' } : { url: "1" };
       const user = `user-${index}`;
-      await t.run(early.assistant, `CALL ${by} ${JSON.stringify(bring)}`, { user });
+      await t.run(early.assistant, opening, { user });
       const [facts, blocks] = await Promise.all([
         t.runtime.memory.facts({ user }),
         t.runtime.memory.blocks({ user }),
@@ -78,14 +75,21 @@ async function attackLater(options: { readonly ruleOfTwo?: "off" }) {
   return counts;
 }
 
-test("none of 300 orders that a page plants in memory sends data out months later", async () => {
+test("no order that a page plants in memory sends data out months later", async () => {
   const counts = await attackLater({});
   process.stdout.write(`planted in memory, rule of two: ${JSON.stringify(counts)}\n`);
-  expect(counts).toEqual({ runs: 300, planted: 300, ended: 300, moved: 0, early: 0, exposed: 0 });
-}, 300_000);
+  expect(counts).toEqual({
+    runs: attacks.length,
+    planted: attacks.length,
+    ended: attacks.length,
+    moved: 0,
+    early: 0,
+    exposed: 0,
+  });
+});
 
 test("the same planted orders send data out with the rule off, so the check can fail", async () => {
   const counts = await attackLater({ ruleOfTwo: "off" });
   process.stdout.write(`planted in memory, rule off: ${JSON.stringify(counts)}\n`);
-  expect(counts.moved).toBe(300);
-}, 300_000);
+  expect(counts.moved).toBe(attacks.length);
+});

@@ -19,7 +19,7 @@ const workers: ChildProcess[] = [];
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-server-"));
-}, 300_000);
+});
 
 afterAll(async () => {
   for (const worker of workers) worker.kill("SIGKILL");
@@ -73,4 +73,4 @@ test("two watches of a tree, one over a breaking connection, miss and repeat no 
   expect(told.length).toBe(40);
   expect(watched.map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
   expect([...before, ...after].map(({ data }): unknown => JSON.parse(data))).toEqual(whole);
-}, 300_000);
+});

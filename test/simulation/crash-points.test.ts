@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { differences } from "./differences.ts";
 import { scenarios } from "./scenarios.ts";
 import { play, type Plan } from "./play.ts";
+import { isSampled } from "../effort.ts";
 
 /** Maximum calls in flight when a process dies: the widest scenario has three runs with model calls. */
 const widest = 3;
@@ -25,12 +26,13 @@ describe.each([
       for (const [target, point] of undisturbed.points.entries()) {
         places += 1;
         if (!isWalked(point)) continue;
+        kinds.add(point);
+        if (!isSampled(`${scenario.name} ${dies} ${target}`, 0.3)) continue;
         const plan: Plan = (index) => (index === target ? dies : "none");
         const disturbed = await play(scenario, plan).catch((error: unknown) => String(error));
         const changed =
           typeof disturbed === "string" ? [disturbed] : differences(undisturbed, disturbed, { mostLost });
         if (changed.length > 0) found[`${target} ${point}`] = changed;
-        kinds.add(point);
         walked += 1;
       }
       expect(found).toEqual({});

@@ -16,7 +16,7 @@ let postgres: PostgresServer;
 beforeAll(async () => {
   server = await restateServer();
   postgres = await postgresServer();
-}, 300_000);
+});
 
 afterEach(killWorkers);
 
@@ -53,7 +53,7 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   await using runtime = createRuntime({ agents: [writer], engine, store });
   const run = await runtime.start(writer, 'call mail {"to": "ada"}', { tenant: "acme" });
   const pending = async () => (await runtime.approvals.list({ tenant: "acme", state: "pending" })).items;
-  await expect.poll(async () => (await pending()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await pending()).length).toBe(1);
   const asked = double.bill.entries.length;
 
   first.process.kill("SIGKILL");
@@ -75,4 +75,4 @@ test("7.6 a question outlives worker, Restate and Postgres; once decided the run
   expect(mailed).toHaveLength(1);
   expect(double.bill.entries.length).toBe(asked + 1);
   office.close();
-}, 300_000);
+});

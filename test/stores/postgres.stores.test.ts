@@ -13,6 +13,7 @@ import { expectKept, oldSessions } from "./old-sessions.ts";
 import { auditTampering } from "./audit-tampering.ts";
 import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
+import { propertyRuns } from "../effort.ts";
 
 let server: PostgresServer;
 let connectionString: string;
@@ -20,7 +21,7 @@ let connectionString: string;
 beforeAll(async () => {
   server = await postgresServer();
   connectionString = await server.database();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -48,23 +49,19 @@ test.each(storeSuite.map((each) => [each.name, each] as const))("postgres: %s", 
   await each.run(harness);
 });
 
-test(
-  "random operations and crashes leave sessions equal to a simple model",
-  { timeout: 120_000 },
-  async () => {
-    const { sessions } = await postgresStore({ connectionString });
-    await fc.assert(
-      sessionProperty(() => sessions),
-      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
-    );
-  },
-);
+test("random operations and crashes leave sessions equal to a simple model", async () => {
+  const { sessions } = await postgresStore({ connectionString });
+  await fc.assert(
+    sessionProperty(() => sessions),
+    { numRuns: propertyRuns(100) },
+  );
+});
 
-test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
+test("a back-dated fact never inverts valid time, in any order of facts", async () => {
   await using store = await postgresStore({ connectionString });
   await fc.assert(
     factProperty(async () => store),
-    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 40) },
+    { numRuns: propertyRuns(40) },
   );
 });
 

@@ -25,6 +25,7 @@ import { factProperty } from "./fact-property.ts";
 import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { expectKept, oldSessions } from "./old-sessions.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
+import { propertyRuns } from "../effort.ts";
 
 let folder: string;
 let path: string;
@@ -51,23 +52,19 @@ test("the files of a store are readable by their owner only", async () => {
   for (const name of names) expect((await stat(join(files, name))).mode & 0o777).toBe(0o600);
 });
 
-test(
-  "random operations and crashes leave sessions equal to a simple model",
-  { timeout: 120_000 },
-  async () => {
-    const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
-    await fc.assert(
-      sessionProperty(() => sessions),
-      { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
-    );
-  },
-);
+test("random operations and crashes leave sessions equal to a simple model", async () => {
+  const { sessions } = await sqliteStore({ path: join(folder, "sessions.db") });
+  await fc.assert(
+    sessionProperty(() => sessions),
+    { numRuns: propertyRuns(100) },
+  );
+});
 
-test("a back-dated fact never inverts valid time, in any order of facts", { timeout: 120_000 }, async () => {
+test("a back-dated fact never inverts valid time, in any order of facts", async () => {
   await using store = await sqliteStore({ path: join(folder, "facts.db") });
   await fc.assert(
     factProperty(async () => store),
-    { numRuns: Number(process.env["REEVE_PROPERTY_RUNS"] ?? 100) },
+    { numRuns: propertyRuns(100) },
   );
 });
 

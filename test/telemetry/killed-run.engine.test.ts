@@ -48,7 +48,7 @@ const times = (name: string): number => asked.filter((other) => other === name).
 beforeAll(async () => {
   server = await restateServer();
   double = await fakeProvider({ script });
-}, 300_000);
+});
 
 afterAll(async () => {
   held.resolve();
@@ -119,4 +119,4 @@ test("a run killed in a tool and in a model call is one span for each step, for 
   const retried = spans.filter(({ attributes }) => attributes["reeve.attempts"] === 2);
   expect(retried).toMatchObject([{ name: "chat writer-model", attributes: { "reeve.in_doubt": true } }]);
   expect(await live.count("reeve.in_doubt", "gen_ai.operation.name")).toEqual({ chat: 1 });
-}, 300_000);
+});

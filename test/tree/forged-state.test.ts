@@ -6,8 +6,9 @@ import { sessionObject } from "../../src/tree/session-object.ts";
 import { versionedObject } from "../../src/tree/versioned-object.ts";
 import { LazyObject } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
+import { propertyRuns } from "../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 2_000);
+const numRuns = propertyRuns(2_000);
 
 /** A tree that has values of every kind. */
 function fullTree(): LazyTree {

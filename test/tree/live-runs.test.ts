@@ -35,7 +35,7 @@ describe("among many live runs", () => {
   const costOf = (children: number) => costs.get(children) ?? costsBeside(0);
   beforeAll(() => {
     for (const children of [1, 500, 2_000]) costs.set(children, costsBeside(children));
-  }, 120_000);
+  });
 
   test.each([500, 2_000])("a call passes the gate with the same bytes among %d runs", (children) => {
     expect(costOf(children).begin.bytesRead / costOf(1).begin.bytesRead).toBeLessThanOrEqual(1.3);
@@ -77,7 +77,7 @@ test("a call that waits for money beside 2,000 others, and a settlement, move a 
   expect(many.bytesRead).toBeLessThan(few.bytesRead + 3 * maxBytesWritten);
   expect(settled.bytesRead).toBeLessThan(few.bytesRead + 5 * maxBytesWritten);
   for (const { bytesWritten } of [many, settled]) expect(bytesWritten).toBeLessThan(3 * maxBytesWritten);
-}, 300_000);
+});
 
 test("a run that ends while 2,000 wait for its slot moves a bounded part of the line", () => {
   const tree = new LazyTree({ maxAgents: 3 });
@@ -88,7 +88,7 @@ test("a run that ends while 2,000 wait for its slot moves a bounded part of the 
   expect(bytesWritten).toBeLessThan(2 * maxBytesWritten);
   expect(tree.call("status", { run: tree.child(3) }).result).toBe("running");
   expect(tree.call("status", { run: tree.child(4) }).result).toBe("pending");
-}, 300_000);
+});
 
 test("a run that preempts one of 1,000 reads their list, and not their slots", () => {
   const tree = treeWith(1_000);
@@ -98,7 +98,7 @@ test("a run that preempts one of 1,000 reads their list, and not their slots", (
   expect(events.at(-1)).toMatchObject({ type: "spawn.queued", victim: tree.child(1_000) });
   expect(bytesRead).toBeLessThan(60_000);
   expect(tries).toBeLessThanOrEqual(10);
-}, 300_000);
+});
 
 const sendTo = (tree: LazyTree, agent: string): Cost =>
   tree.call("send", {
@@ -112,7 +112,7 @@ const sendTo = (tree: LazyTree, agent: string): Cost =>
 test("a message to an agent loads the records that it needs", () => {
   const [few, many] = [10, 1_000].map((children) => sendTo(treeWith(children), "child").bytesRead);
   expect((many ?? 0) / (few ?? 1)).toBeLessThan(3);
-}, 300_000);
+});
 
 test("a message to an agent reaches its oldest run that lives and is not cancelled", () => {
   const tree = treeWith(200);
@@ -134,7 +134,7 @@ test("runs that were spawned far apart are all found when their parent is cancel
     reply: { gate: { kind: "refused", why: "cancelled" } },
   });
   expect(tree.begin(tree.child(1)).result).toMatchObject({ reply: { gate: { kind: "granted" } } });
-}, 300_000);
+});
 
 test("a tree that is over has no slot, no line and no list of runs left", () => {
   const tree = new LazyTree({ maxAgents: 3 });

@@ -4,9 +4,9 @@ import { exportSession, getPromptWindow, importSession, type Session } from "ree
 import { expect, test } from "vitest";
 import { id, idsOf, talk } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
+import { propertyRuns } from "../../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(5_000);
 
 const name = fc.constantFrom("a", "b", "c", "d", "e", "__proto__");
 const junk = { weight: 1, arbitrary: fc.jsonValue() };
@@ -68,35 +68,31 @@ async function fileOf(session: Session): Promise<string> {
   return file;
 }
 
-test(
-  `${numRuns} files of random lines are imported, read in full, and unchanged by another export and import`,
-  manyRuns,
-  async () => {
-    let imported = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(line, { maxLength: 15, size: "max" }), async (lines) => {
-        const session = await talk();
-        const report = await importSession(session, [lines.join("\n")]);
-        imported += report.imported;
-        const all = await idsOf(session.entries());
-        assert.equal(all.length, report.imported);
-        for (const each of all) {
-          const path = session.path(id(each));
-          let root: string | null = each;
-          for await (const step of path) root = step.parentId;
-          assert.equal(root, null, "a path that does not end at a root");
-        }
-        assertPaired(await getPromptWindow(session));
-        for await (const step of session.path()) assert.equal(step.branch, null);
-        const file = await fileOf(session);
-        const copy = await talk();
-        const again = await importSession(copy, [file]);
-        assert.deepEqual([again.imported, again.skipped, again.duplicates], [report.imported, 0, 0]);
-        assert.deepEqual(await idsOf(copy.path()), await idsOf(session.path()));
-        assert.equal(await fileOf(copy), file);
-      }),
-      { numRuns },
-    );
-    expect(imported).toBeGreaterThan(2 * numRuns);
-  },
-);
+test(`${numRuns} files of random lines are imported, read in full, and unchanged by another export and import`, async () => {
+  let imported = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 15, size: "max" }), async (lines) => {
+      const session = await talk();
+      const report = await importSession(session, [lines.join("\n")]);
+      imported += report.imported;
+      const all = await idsOf(session.entries());
+      assert.equal(all.length, report.imported);
+      for (const each of all) {
+        const path = session.path(id(each));
+        let root: string | null = each;
+        for await (const step of path) root = step.parentId;
+        assert.equal(root, null, "a path that does not end at a root");
+      }
+      assertPaired(await getPromptWindow(session));
+      for await (const step of session.path()) assert.equal(step.branch, null);
+      const file = await fileOf(session);
+      const copy = await talk();
+      const again = await importSession(copy, [file]);
+      assert.deepEqual([again.imported, again.skipped, again.duplicates], [report.imported, 0, 0]);
+      assert.deepEqual(await idsOf(copy.path()), await idsOf(session.path()));
+      assert.equal(await fileOf(copy), file);
+    }),
+    { numRuns },
+  );
+  expect(imported).toBeGreaterThan(2 * numRuns);
+});

@@ -3,20 +3,16 @@ import type { SessionStore } from "reeve/store";
 import { expect, test } from "vitest";
 import { memoryStore } from "reeve/stores/memory";
 import { sessionProperty } from "./session-property.ts";
+import { propertyRuns } from "../../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(5_000);
 
-test(
-  `${numRuns} random sequences leave sessions equal to a simple model, and windows valid`,
-  manyRuns,
-  async () => {
-    await fc.assert(
-      sessionProperty(() => memoryStore().sessions),
-      { numRuns },
-    );
-  },
-);
+test(`${numRuns} random sequences leave sessions equal to a simple model, and windows valid`, async () => {
+  await fc.assert(
+    sessionProperty(() => memoryStore().sessions),
+    { numRuns },
+  );
+});
 
 const planted: Readonly<Record<string, () => SessionStore>> = {
   "moves the leaf for an append that was made before": () => {
@@ -90,7 +86,7 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
   },
 };
 
-test.each(Object.keys(planted))("the property catches a store that %s", manyRuns, async (name) => {
+test.each(Object.keys(planted))("the property catches a store that %s", async (name) => {
   const check = await fc.check(sessionProperty(planted[name] ?? (() => memoryStore().sessions)), {
     numRuns: 1_000,
   });

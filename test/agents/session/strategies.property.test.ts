@@ -14,9 +14,9 @@ import { findCut, repairPrompt, compactMessages, type CutItem } from "#agents";
 import { estimateTokens } from "#models";
 import { call, result } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
+import { propertyRuns } from "../../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(5_000);
 
 const words = fc.integer({ min: 1, max: 60 }).map((count) => "word ".repeat(count));
 
@@ -55,7 +55,7 @@ const strategy = fc.oneof(
   fc.array(fc.oneof(simple, careless), { maxLength: 3 }).map((all) => pipeline(...all)),
 );
 
-test(`8.5 every view of a prompt is a valid prompt with the newest message`, manyRuns, () => {
+test(`8.5 every view of a prompt is a valid prompt with the newest message`, () => {
   fc.assert(
     fc.property(conversation, strategy, (messages, chosen) => {
       const view = compactMessages(chosen, messages);
@@ -67,7 +67,7 @@ test(`8.5 every view of a prompt is a valid prompt with the newest message`, man
   );
 });
 
-test("8.5 a built-in view is valid by itself, and keeps its limit", manyRuns, () => {
+test("8.5 a built-in view is valid by itself, and keeps its limit", () => {
   fc.assert(
     fc.property(conversation, fc.integer({ min: 1, max: 20 }), (messages, count) => {
       for (const chosen of [slidingWindow(count), tokenLimit(count * 30), lastToolGroups(count)])
@@ -114,31 +114,27 @@ const cutOptions = fc.record({
   between: fc.constantFrom("turns" as const, "asked" as const, "cycles" as const),
 });
 
-test(
-  "8.5 a cut never separates a call from its result, loses nothing, and keeps the newest message",
-  manyRuns,
-  () => {
-    fc.assert(
-      fc.property(conversation, cutOptions, (messages, options) => {
-        const items = messages.map((message): CutItem => {
-          return { message, tokens: estimateTokens([message]), id: null, mayLead: true };
-        });
-        const cut = findCut(items, options);
-        const total = estimateTokens(messages);
-        if (options.between === "turns" && total <= options.keepRecent) assert.equal(cut, null);
-        if (!cut) return;
-        const kept = messages.slice(cut.at);
-        assert.ok(kept.length > 0 && cut.at > 0);
-        assert.deepEqual([...cut.turns, ...cut.part, ...kept], messages);
-        assert.deepEqual(repairPrompt(kept), kept);
-        assert.deepEqual(repairPrompt([...cut.turns, ...cut.part]), [...cut.turns, ...cut.part]);
-        if (cut.part.length > 0) assert.equal(cut.part[0]?.role, "user");
-        const isOneGroup = kept.filter(({ role }) => role !== "tool").length === 1;
-        const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"));
-        const isTurn = options.between === "asked" && estimateTokens(turn) <= options.keepRecent;
-        if (!isOneGroup && !isTurn) assert.ok(estimateTokens(kept) <= options.keepRecent);
-      }),
-      { numRuns },
-    );
-  },
-);
+test("8.5 a cut never separates a call from its result, loses nothing, and keeps the newest message", () => {
+  fc.assert(
+    fc.property(conversation, cutOptions, (messages, options) => {
+      const items = messages.map((message): CutItem => {
+        return { message, tokens: estimateTokens([message]), id: null, mayLead: true };
+      });
+      const cut = findCut(items, options);
+      const total = estimateTokens(messages);
+      if (options.between === "turns" && total <= options.keepRecent) assert.equal(cut, null);
+      if (!cut) return;
+      const kept = messages.slice(cut.at);
+      assert.ok(kept.length > 0 && cut.at > 0);
+      assert.deepEqual([...cut.turns, ...cut.part, ...kept], messages);
+      assert.deepEqual(repairPrompt(kept), kept);
+      assert.deepEqual(repairPrompt([...cut.turns, ...cut.part]), [...cut.turns, ...cut.part]);
+      if (cut.part.length > 0) assert.equal(cut.part[0]?.role, "user");
+      const isOneGroup = kept.filter(({ role }) => role !== "tool").length === 1;
+      const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"));
+      const isTurn = options.between === "asked" && estimateTokens(turn) <= options.keepRecent;
+      if (!isOneGroup && !isTurn) assert.ok(estimateTokens(kept) <= options.keepRecent);
+    }),
+    { numRuns },
+  );
+});

@@ -22,9 +22,9 @@ import { z } from "zod";
 import { readAll } from "../../runtime/read-all.ts";
 import { abbreviate } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
+import { propertyRuns } from "../../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 300);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(300);
 
 /** The behaviour of the model in one call. */
 type Act =
@@ -167,37 +167,33 @@ async function take(
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-test(
-  `each of ${numRuns} turns that ends without interruption leaves a valid part of a prompt`,
-  manyRuns,
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        acts,
-        budgets,
-        fc.boolean(),
-        fc.boolean(),
-        async (given, budget, hasSchema, replayEveryStep) => {
-          const { result, path } = await take(given, { budget, hasSchema, replayEveryStep });
-          const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-          const { status, output } = result;
-          if (path.length === 0) return assert.ok(status === "failed" || output === null);
-          const isClosed = path.at(-1)?.type === "custom";
-          assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
-          assert.equal(messages[0]?.role, "user");
-          if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
-          assertPaired(messages);
-          const last = messages.at(-1) ?? ChatMessage.user("");
-          assert.equal(last.role, "assistant");
-          assert.ok(last.content.every(({ type }) => type === "text"));
-          if (output !== "")
-            assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
-        },
-      ),
-      { numRuns },
-    );
-  },
-);
+test(`each of ${numRuns} turns that ends without interruption leaves a valid part of a prompt`, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      acts,
+      budgets,
+      fc.boolean(),
+      fc.boolean(),
+      async (given, budget, hasSchema, replayEveryStep) => {
+        const { result, path } = await take(given, { budget, hasSchema, replayEveryStep });
+        const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+        const { status, output } = result;
+        if (path.length === 0) return assert.ok(status === "failed" || output === null);
+        const isClosed = path.at(-1)?.type === "custom";
+        assert.equal(isClosed, status === "failed" || (status === "landed" && output === null));
+        assert.equal(messages[0]?.role, "user");
+        if (isClosed) return assert.ok(messages.some(({ content }) => content.some(isMail)));
+        assertPaired(messages);
+        const last = messages.at(-1) ?? ChatMessage.user("");
+        assert.equal(last.role, "assistant");
+        assert.ok(last.content.every(({ type }) => type === "text"));
+        if (output !== "")
+          assert.equal(JSON.stringify(ChatMessage.text(last)), JSON.stringify(toText(output)));
+      },
+    ),
+    { numRuns },
+  );
+});
 
 const textsOfPath = (path: readonly SessionEntry[]): readonly string[] =>
   path.flatMap((entry) =>

@@ -12,9 +12,9 @@ import { test } from "vitest";
 import { estimateTokens } from "#models";
 import { call, result, abbreviate, talk } from "./talk.ts";
 import { assertPaired } from "./window-rules.ts";
+import { propertyRuns } from "../../effort.ts";
 
-const numRuns = Number(process.env["REEVE_PROPERTY_RUNS"] ?? 5_000);
-const manyRuns = { timeout: 600_000 };
+const numRuns = propertyRuns(5_000);
 
 function answers(order: readonly string[], apart: boolean): readonly ChatMessage[] {
   const messages = apart ? order.map((each) => [each]) : [order];
@@ -69,29 +69,25 @@ async function write(
   else await session.dropBranch(run);
 }
 
-test(
-  `every prefix of ${numRuns} conversations with interrupted turns is a valid prompt`,
-  manyRuns,
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(turn, { maxLength: 4 }), limits, async (turns, options) => {
-        const [session, measured] = [await talk(), await talk()];
-        for (const [number, each] of turns.entries()) {
-          await write(session, each, { number, isMeasured: false });
-          await write(measured, each, { number, isMeasured: true });
-          for (const limited of [{}, options] satisfies PromptWindowOptions[]) {
-            const window = await getPromptWindow(session, limited);
-            assertPaired(window);
-            assert.deepEqual(await getPromptWindow(measured, limited), window);
-          }
+test(`every prefix of ${numRuns} conversations with interrupted turns is a valid prompt`, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { maxLength: 4 }), limits, async (turns, options) => {
+      const [session, measured] = [await talk(), await talk()];
+      for (const [number, each] of turns.entries()) {
+        await write(session, each, { number, isMeasured: false });
+        await write(measured, each, { number, isMeasured: true });
+        for (const limited of [{}, options] satisfies PromptWindowOptions[]) {
+          const window = await getPromptWindow(session, limited);
+          assertPaired(window);
+          assert.deepEqual(await getPromptWindow(measured, limited), window);
         }
-        const shown = (await getPromptWindow(session)).map(abbreviate);
-        const ended = turns.filter(({ adopted, end }) => adopted && end);
-        assert.equal(shown.filter((text) => text.startsWith("The previous turn")).length, ended.length);
-        const begun = turns.filter(({ adopted }) => adopted);
-        assert.equal(shown.filter((text) => text === "go").length, begun.length);
-      }),
-      { numRuns },
-    );
-  },
-);
+      }
+      const shown = (await getPromptWindow(session)).map(abbreviate);
+      const ended = turns.filter(({ adopted, end }) => adopted && end);
+      assert.equal(shown.filter((text) => text.startsWith("The previous turn")).length, ended.length);
+      const begun = turns.filter(({ adopted }) => adopted);
+      assert.equal(shown.filter((text) => text === "go").length, begun.length);
+    }),
+    { numRuns },
+  );
+});

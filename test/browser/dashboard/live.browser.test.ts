@@ -11,7 +11,7 @@ async function startTeam(id: string): Promise<{ readonly site: DashboardSite; re
   const team = largeTeam(size);
   const site = await siteOf(team.agents);
   await site.runtime.start(team.lead, "Prepare the report", { id, budget: { maxCostUsd: 5 } });
-  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  await expect.poll(() => team.waiting).toBe(size);
   return { site, team };
 }
 
@@ -24,25 +24,22 @@ async function advance(site: DashboardSite, team: LargeTeam, id: string): Promis
     (await site.runtime.store.events.read({ tenantId: null }, treeId, { after: 0, limit: 10_000 })).length;
   const before = await read();
   team.answer(size);
-  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  await expect.poll(() => team.waiting).toBe(size);
   // A model call, its money, a tool and the next call: twelve events of each.
   let last = 0;
   await expect
-    .poll(
-      async () => {
-        const known = last;
-        last = await read();
-        return last > before && last === known;
-      },
-      { timeout: 30_000 },
-    )
+    .poll(async () => {
+      const known = last;
+      last = await read();
+      return last > before && last === known;
+    })
     .toBe(true);
   return `event ${last.toLocaleString("en-US")} `;
 }
 
 async function shows(page: Page, foot: string): Promise<void> {
   await expect
-    .poll(() => footerText(page), { timeout: 30_000 })
+    .poll(() => footerText(page))
     .toSatisfy((text: string | null) => text?.startsWith(foot) ?? false);
 }
 
@@ -62,7 +59,7 @@ test("eight tabs share one stream: all of them show every event, and requests st
   await last.page.getByText("lead: pausing (stops before its next step)").waitFor();
   expect(tabs.flatMap(({ faults }) => faults)).toEqual([]);
   team.finish();
-}, 300_000);
+});
 
 test("without a SharedWorker one tab has the stream for all, and when it is closed another takes over", async () => {
   const { site, team } = await startTeam("locks");
@@ -76,11 +73,11 @@ test("without a SharedWorker one tab has the stream for all, and when it is clos
   const streams = (): number => site.wire.requests.filter((line) => line.startsWith("GET /live ")).length;
   expect(streams()).toBe(1);
   await first.page.close();
-  await expect.poll(streams, { timeout: 30_000 }).toBe(2);
+  await expect.poll(streams).toBe(2);
   await shows(second.page, await advance(site, team, "locks"));
   expect([...first.faults, ...second.faults]).toEqual([]);
   team.finish();
-}, 300_000);
+});
 
 test("a hidden tab receives no events, and shows all of them when it becomes visible", async () => {
   const { site, team } = await startTeam("hidden");
@@ -95,7 +92,7 @@ test("a hidden tab receives no events, and shows all of them when it becomes vis
   await setVisible("hidden");
   // The one message that was asked for before.
   await advance(site, team, "hidden");
-  await expect.poll(() => page.evaluate<number>("window.tap.received.length"), { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => page.evaluate<number>("window.tap.received.length")).toBe(1);
   await takeTap(page);
   let foot = "";
   for (let round = 0; round < 3; round += 1) foot = await advance(site, team, "hidden");
@@ -104,7 +101,7 @@ test("a hidden tab receives no events, and shows all of them when it becomes vis
   await shows(page, foot);
   expect((await takeTap(page)).messages.length).toBeLessThanOrEqual(2);
   team.finish();
-}, 300_000);
+});
 
 test("H freezes the tree and counts new events, U shows them, and the number of approvals keeps updating", async () => {
   const { site, team } = await startTeam("held");
@@ -115,14 +112,14 @@ test("H freezes the tree and counts new events, U shows them, and the number of 
   await expect.poll(() => footerText(page)).toMatch(/^held at event \d+ · 0 new/);
   const held = /held (at event [\d,]+)/.exec((await footerText(page)) ?? "")?.[1] ?? "";
   const foot = await advance(site, team, "held");
-  await expect.poll(() => footerText(page), { timeout: 30_000 }).toMatch(/ · [1-9]\d* new, U shows them$/);
+  await expect.poll(() => footerText(page)).toMatch(/ · [1-9]\d* new, U shows them$/);
   expect(await footerText(page)).toContain(held);
   await page.keyboard.press("u");
   await shows(page, `held at ${foot}`);
   await page.keyboard.press("h");
   await shows(page, foot);
   team.finish();
-}, 300_000);
+});
 
 test("lists change by the stream: a tree appears, and its end is shown, without another request", async () => {
   const team = largeTeam(2);
@@ -139,4 +136,4 @@ test("lists change by the stream: a tree appears, and its end is shown, without 
   team.finish();
   await row.getByText("completed").waitFor();
   expect(lists()).toHaveLength(read);
-}, 300_000);
+});

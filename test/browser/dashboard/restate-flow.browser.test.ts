@@ -17,7 +17,6 @@ test.each(storeKinds)(
     const tree = { agent: "writer", input: "Send the report", id: "report", name: "Weekly report", budget };
     expect(await site.begin(tree)).toBe(202);
     const { page, faults } = await visit(site, "/runs");
-    page.setDefaultTimeout(60_000);
     const { keyboard } = page;
     await page
       .getByRole("row", { name: /Weekly report/ })
@@ -36,7 +35,6 @@ test.each(storeKinds)(
     await site.kill("worker");
     await site.start("worker");
     const inbox = await visit(site, "/approvals");
-    inbox.page.setDefaultTimeout(60_000);
     const approve = inbox.page.getByRole("button", { name: "Approve once" });
     await approve.waitFor();
     // A press that comes too soon after the card decides nothing, so it is pressed until it counts.
@@ -60,5 +58,4 @@ test.each(storeKinds)(
     expect(outcome).toMatchObject({ status: "completed", output: "Sent." });
     expect([...faults, ...inbox.faults].filter((fault) => !fault.includes("ERR_CONNECTION"))).toEqual([]);
   },
-  300_000,
 );

@@ -4,4 +4,4 @@ import { showRollover } from "../rollover-case.ts";
 
 test("3.3 a call is charged to the day in which it was reserved", async () => {
   await showRollover(local(), async () => undefined);
-}, 300_000);
+});

@@ -11,7 +11,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(killWorkers);
 afterAll(() => server.stop());
@@ -61,7 +61,7 @@ test("a killed worker's report that arrives after its run has continued elsewher
   const late = await held.promise;
   await killWorkers();
   await startWorker("two-lives-worker.ts", [server.ingress, server.admin, port]);
-  await expect.poll(() => run.status(), { timeout: 20_000 }).toBe("waiting");
+  await expect.poll(() => run.status()).toBe("waiting");
   await late.deliver();
   await run.signal("go");
   const events = await eventsOf(run);
@@ -71,7 +71,7 @@ test("a killed worker's report that arrives after its run has continued elsewher
   // The late call was refused: nothing is reserved for it.
   expect(events.filter(({ type }) => type === "budget.reserved")).toHaveLength(1);
   expect((await run.result()).inDoubtMicros).toBe(0);
-}, 300_000);
+});
 
 /** Runs an agent whose worker loses the gate's first answer to each request. */
 async function withLostAnswers(

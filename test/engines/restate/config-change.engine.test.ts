@@ -8,7 +8,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -44,4 +44,4 @@ test("5.6 a run that waits for an approval goes on after a restart with another 
   await using second = await serve(writer("critical"), 43_200, port);
   await second.approvals.decide(question?.id ?? "", { decision: "approved", by: "ada" });
   expect((await second.run("letter").result()).output).toBe("sent");
-}, 300_000);
+});

@@ -13,7 +13,7 @@ const workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(async () => {
   await engine[Symbol.asyncDispose]();
@@ -37,7 +37,7 @@ test("another worker continues a run after its worker is killed inside a step", 
   const words = await waitUntil<string[]>(engine, tree, "words", (said) => said.includes("end"));
   const survivor = workers.find((worker) => worker !== victim);
   expect(words).toEqual(["first", `second ${victim?.pid}`, `second ${survivor?.pid}`, "end"]);
-}, 300_000);
+});
 
 test("a step that runs while the server is killed runs once, and calls wait for the server", async () => {
   engine = restate({ ...server, log: () => {} });
@@ -63,7 +63,7 @@ test("a step that runs while the server is killed runs once, and calls wait for 
   released.resolve("done");
   expect(await result).toBe(11);
   expect(executed).toBe(1);
-}, 300_000);
+});
 
 async function startWorker(port: number): Promise<void> {
   const script = join(import.meta.dirname, "fixtures/worker.ts");

@@ -2,12 +2,13 @@ import { DatabaseSync } from "node:sqlite";
 import { restateServer, type RestateServer } from "reeve/engines/restate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Talk } from "./scenarios/talk.ts";
+import { expectWithin } from "../../effort.ts";
 
 let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -50,8 +51,8 @@ test("2,000 pieces a second reach 50 readers elsewhere whole and in order, and n
   expect(latencies.length).toBe(50 * 8_000);
   // A piece is a frame here: each reader has the greeting, one for every 50 ms as a clock measures them, and the last.
   expect(frames).toBeLessThanOrEqual(50 * (tookMs / 49 + 2));
-  expect(latencies.filter((ms) => ms > 1_000).length).toBeLessThan(latencies.length / 20);
-}, 300_000);
+  expectWithin(1_000, latencies.toSorted((one, other) => one - other)[0.95 * latencies.length] ?? Infinity);
+});
 
 test("stuck and stopped readers are disconnected with an error, and a reader that keeps up gets everything", async () => {
   const { talk, worker } = await Talk.start(server);
@@ -72,7 +73,7 @@ test("stuck and stopped readers are disconnected with an error, and a reader tha
   expect((await stopped.hear("cut")).reason).toBe("too-slow");
   worker.order({ do: "answer" });
   expect((await keen.hear("over")).latencies.length).toBe(2_000);
-}, 300_000);
+});
 
 test("when a worker is killed, the answer restarts for its subscribers", async () => {
   const { talk, worker } = await Talk.start(server);
@@ -90,4 +91,4 @@ test("when a worker is killed, the answer restarts for its subscribers", async (
   await next.hear("said");
   next.order({ do: "answer" });
   expect((await reader.hear("over")).whole).toBe(1);
-}, 300_000);
+});

@@ -21,7 +21,7 @@ async function script({ model }: ProviderRequest): Promise<{ text: string }> {
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 beforeEach(async () => {
   requests = [];
@@ -54,7 +54,7 @@ test("a worker that must end in a model step keeps its answer; the run continues
   });
   expect([countRequests("quick"), countRequests("stuck")]).toEqual([3, 1]);
   expect(await figure(other, "executions_ended_total")).toBe(1);
-}, 300_000);
+});
 
 // Drained when the steps have begun, but not all have passed the gate, which another worker owns.
 test("a draining worker keeps the results of all concurrent steps, and begins none after the first ends", async () => {
@@ -74,7 +74,7 @@ test("a draining worker keeps the results of all concurrent steps, and begins no
   });
   expect([countRequests("quick"), countRequests("stuck"), countRequests("stuck-too")]).toEqual([2, 1, 1]);
   expect(await figure(other, "executions_ended_total")).toBe(1);
-}, 300_000);
+});
 
 test("a waiting run leaves a draining worker at once, and waits in another worker", async () => {
   const [busy, other, run] = await startOnOneOfTwo("between", () => countRequests("quick") === 1);
@@ -85,7 +85,7 @@ test("a waiting run leaves a draining worker at once, and waits in another worke
   await run.signal("go");
   expect(await run.result()).toMatchObject({ output: ["quick answers", "quick answers"] });
   expect(countRequests("quick")).toBe(2);
-}, 300_000);
+});
 
 test("a drain ends at its timeout, and reports unfinished work", async () => {
   const records: LogRecord[] = [];

@@ -19,7 +19,7 @@ let folder: string;
 beforeAll(async () => {
   server = await restateServer();
   folder = await mkdtemp(join(tmpdir(), "reeve-erasing-"));
-}, 300_000);
+});
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -143,10 +143,8 @@ test("the engine deletes the files of an erased tree", async () => {
   const part = (await names()).find((key) => key.startsWith("part/"));
   expect(part).toBeDefined();
   await run.result();
-  await expect.poll(names, { timeout: 20_000 }).toEqual(["closed"]);
+  await expect.poll(names).toEqual(["closed"]);
   const name = part?.split("/")[1] ?? "";
-  await expect
-    .poll(() => runtime.store.keys.get(acme, run.treeId).catch(() => null), { timeout: 20_000 })
-    .toBe(null);
+  await expect.poll(() => runtime.store.keys.get(acme, run.treeId).catch(() => null)).toBe(null);
   expect(await engine.call({ type: "content", key: "acme/files" }, "get", { name, part: 0 })).toBe(null);
 });

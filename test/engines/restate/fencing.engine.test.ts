@@ -7,7 +7,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -15,10 +15,10 @@ test("5.4 the newest execution wins at the gate", async () => {
   const port = await freePort();
   const engine = restate({ ...server, namespace: "fencing", log: () => {} });
   await showFencing(engine, (runtime) => runtime.serve({ port, deltas: null }));
-}, 300_000);
+});
 
 test("3.7 a reservation of an execution that was left behind ends with its step", async () => {
   const port = await freePort();
   const engine = restate({ ...server, namespace: "left-behind", log: () => {} });
   await showReservationOfAnotherExecution(engine, (runtime) => runtime.serve({ port, deltas: null }));
-}, 300_000);
+});

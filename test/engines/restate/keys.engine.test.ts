@@ -22,7 +22,7 @@ let port: number;
 beforeAll(async () => {
   server = await restateServer();
   port = await freePort();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -76,13 +76,13 @@ test("a call on state that the worker's key cannot decrypt waits, and the worker
   );
   const waiting = stranger.call(tree, "total", null).catch(String);
   const said = `cannot decrypt data of ${tree.key}: unknown-key`;
-  await expect.poll(() => log.some((line) => line.includes(said)), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => log.some((line) => line.includes(said))).toBe(true);
   await stranger[Symbol.asyncDispose]();
   expect(await waiting).toContain("closed");
   const right = await worker(environmentKeys({ REEVE_KEY: second, REEVE_KEY_PREVIOUS: first }));
   expect(await right.call(tree, "total", null)).toBe(5);
   await right[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("a run that waits while the key is replaced is replayed and continues", async () => {
   const [first, second] = [secretOf(), secretOf()];
@@ -109,7 +109,7 @@ test("a run that waits while the key is replaced is replayed and continues", asy
   expect(attempts).toBeGreaterThan(seen);
   expect(await after.call(tree, "words", null)).toEqual(["kept"]);
   await after[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("a value sealed for one tree is refused by another", async () => {
   const keys = environmentKeys({ REEVE_KEY: secretOf() });
@@ -199,10 +199,10 @@ test("a tree with a destroyed key reports it to every caller, and its run is not
     new KeyDestroyedError({ partition: tree.key }),
   );
   await after.call(fresh(), "wake", { execution, name: "go" });
-  await expect.poll(() => statusOf(execution), { timeout: 20_000 }).toBe("completed");
+  await expect.poll(() => statusOf(execution)).toBe("completed");
   await remembers[Symbol.asyncDispose]();
   await after[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("lasting state, and everything that an erased object writes and sends, stays readable after its key is destroyed", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });
@@ -227,10 +227,10 @@ test("lasting state, and everything that an erased object writes and sends, stay
   const after = await worker(keys);
   const valuesOf = (object: ObjectAddress): Promise<readonly Json[]> =>
     Promise.all(["total", "kept/total", "words"].map((name) => after.call(object, "value", name)));
-  await expect.poll(() => valuesOf(erased), { timeout: 10_000 }).toEqual([5, 4, ["in time"]]);
+  await expect.poll(() => valuesOf(erased)).toEqual([5, 4, ["in time"]]);
   expect(await valuesOf(open)).toEqual([null, 2, null]);
   await after[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("a run gets an error if another tree's key was destroyed, and continues", async () => {
   const given = environmentKeys({ REEVE_KEY: secretOf() });

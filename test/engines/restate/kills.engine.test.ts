@@ -30,7 +30,7 @@ async function script({ model }: ProviderRequest): Promise<{ text: string }> {
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 beforeEach(async () => {
   held = Promise.withResolvers();
@@ -64,7 +64,7 @@ test("5.4 after a kill inside a model step the lost attempt stays in doubt, and 
   const bill = double.bill.costMicros({ quick: price, stuck: price });
   expect(bill).toBeGreaterThan(result.costMicros - result.inDoubtMicros);
   expect(bill).toBeLessThanOrEqual(result.costMicros);
-}, 300_000);
+});
 
 test("5.1 after a kill between two steps recorded calls are not repeated", async () => {
   const run = await start("between");
@@ -76,21 +76,21 @@ test("5.1 after a kill between two steps recorded calls are not repeated", async
     output: ["quick answers", "quick answers"],
   });
   expect(countRequests("quick")).toBe(2);
-}, 300_000);
+});
 
 test("5.3 after a kill inside a tool that reports the tool is not run again, and its outcome is unknown", async () => {
   const run = await start("mailer-report");
   await killAndReplace(() => countRequests("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: true, value: null });
   expect(countRequests("mail")).toBe(1);
-}, 300_000);
+});
 
 test("5.3 after a kill inside a tool that reruns the tool is run again with the same key", async () => {
   const run = await start("mailer-rerun");
   await killAndReplace(() => countRequests("mail") >= 1);
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
   expect(countRequests("mail")).toBe(2);
-}, 300_000);
+});
 
 test("5.3 after a kill inside a tool that asks a person decides", async () => {
   const run = await start("mailer-ask");
@@ -99,7 +99,7 @@ test("5.3 after a kill inside a tool that asks a person decides", async () => {
     if (event.type === "approval.requested") await run.approve(event.approvalId);
   }
   expect((await run.result()).output).toEqual({ isError: false, value: "mail answers" });
-}, 300_000);
+});
 
 test("5.3 after a second kill inside a tool that asks the first decision does not count", async () => {
   hangs = 2;
@@ -114,7 +114,7 @@ test("5.3 after a second kill inside a tool that asks the first decision does no
   }
   expect((await run.result()).output).toEqual({ isError: true, value: null });
   expect([countRequests("mail"), decisions]).toEqual([2, []]);
-}, 300_000);
+});
 
 test("5.1 a run killed after its tree ended it, before its journal has the end, ends once", async () => {
   await using proxy = await proxyTo(server.ingress, async (path) => {
@@ -132,7 +132,7 @@ test("5.1 a run killed after its tree ended it, before its journal has the end, 
   // The second execution ends, too.
   await waitUntil(async () => proxy.ends > 1 && (await openExecutions()) === 0);
   expect(countRequests("quick")).toBe(1);
-}, 300_000);
+});
 
 /** Returns how many executions of runs the server has that are not over. */
 async function openExecutions(): Promise<number> {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0 });
   engine.define(program);
   await engine.serve({ port: 0 });
-}, 300_000);
+});
 
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -101,7 +101,7 @@ test("a run of an older release waits, names the build it needs, and finishes th
   const result = await after.runtime.run(treeId).result();
   expect(result).toMatchObject({ status: "completed", output: "went" });
   await after.runtime[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("a run whose values were stored apart continues, and ends", async () => {
   const port = await freePort();
@@ -120,7 +120,7 @@ test("a run whose values were stored apart continues, and ends", async () => {
   expect(await after.run(treeId).result()).toMatchObject({ status: "completed", output: "went" });
   expect((await after.run(treeId).ledger()).tree.liveAgents).toBe(0);
   await after[Symbol.asyncDispose]();
-}, 300_000);
+});
 
 test("a call that an older release has sealed waits for that release, and is not lost", async () => {
   const engine = restate({ ...server, log: () => {} });
@@ -135,7 +135,7 @@ test("a call that an older release has sealed waits for that release, and is not
   });
   expect(sent.status).toBe(202);
   const blocker = () => engine.objectBlocker?.({ type, key });
-  await expect.poll(blocker, { timeout: 10_000 }).toMatchObject({ kind: "release", build: null });
+  await expect.poll(blocker).toMatchObject({ kind: "release", build: null });
   expect((await blocker())?.lastError).toContain("older-format: serve the release it was written with");
   await engine[Symbol.asyncDispose]();
-}, 300_000);
+});

@@ -11,7 +11,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server.stop());
 
@@ -56,7 +56,7 @@ test("two workers behind one address with different ports take over each other's
   expect((await run.result()).output).toBe(ports[1 - first]);
   await workers[1 - first]?.[Symbol.asyncDispose]();
   balancer.close();
-}, 300_000);
+});
 
 test("a step makes no further call once another worker has its execution", async () => {
   const ports = [await freePort(), await freePort()] as const;
@@ -104,7 +104,7 @@ test("a step makes no further call once another worker has its execution", async
   expect(await lateCall).toMatchObject({ message: "the execution of this step has ended" });
   await second[Symbol.asyncDispose]();
   balancer.close();
-}, 300_000);
+});
 
 /** Passes each connection to the port that is chosen for it. */
 async function balance(choosePort: () => number | undefined): Promise<readonly [Server, string]> {

@@ -23,7 +23,7 @@ let records: LogRecord[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(() => engine[Symbol.asyncDispose]());
 
@@ -104,7 +104,7 @@ test("a worker is alive from its start, and ready while it is registered and the
     { ready: false, reason: `the ingress ${own.ingress} does not answer` },
   ]);
   expect((await fetch(`${probes}/health`)).status).toBe(200);
-}, 300_000);
+});
 
 test("a failure is logged with its run and its stack, and without its message", async () => {
   await serve();
@@ -152,7 +152,7 @@ test("only a server that signs with one of the identity keys can call a worker",
   });
   await expect(other).rejects.toMatchObject({ problem: "identity-refused" });
   await rm(directory, { recursive: true });
-}, 300_000);
+});
 
 async function serve(options: Partial<RestateOptions> = {}, port = 0): Promise<void> {
   const { ingress, admin } = server;

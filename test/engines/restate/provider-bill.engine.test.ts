@@ -11,7 +11,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -44,4 +44,4 @@ test("3.6 a provider's bill stays below the cap, and no second price of its mode
   expect(entries.length).toBeGreaterThan(1);
   expect(stopReason).toBe("budget.cost");
   expect(micros.reduce((sum, each) => sum + Math.ceil(each), 0)).toBeLessThanOrEqual(200_000);
-}, 300_000);
+});

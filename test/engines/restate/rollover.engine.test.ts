@@ -7,7 +7,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -15,4 +15,4 @@ test("3.3 a call is charged to the day in which it was reserved", async () => {
   const port = await freePort();
   const engine = restate({ ...server, namespace: "rollover", log: () => {} });
   await showRollover(engine, (runtime) => runtime.serve({ port, deltas: null }));
-}, 300_000);
+});

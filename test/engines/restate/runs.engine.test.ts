@@ -19,7 +19,7 @@ beforeAll(async () => {
   engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0, log: () => {} });
   engine.define(program);
   await engine.serve({ port: 0 });
-}, 300_000);
+});
 
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
@@ -271,11 +271,11 @@ test("a run that diverges from its journal is paused", async () => {
   const admitting = await launch(engine, async () => {
     throw new ReplayDivergenceError({ step: "a step" });
   });
-  await expect.poll(() => statusOf(diverging.execution), { timeout: 20_000 }).toBe("paused");
-  await expect.poll(() => statusOf(admitting.execution), { timeout: 20_000 }).toBe("paused");
+  await expect.poll(() => statusOf(diverging.execution)).toBe("paused");
+  await expect.poll(() => statusOf(admitting.execution)).toBe("paused");
   const diverged = { kind: "diverged", retryAt: null };
   for (const { execution } of [diverging, admitting])
-    await expect.poll(async () => engine.blocker?.(execution), { timeout: 20_000 }).toMatchObject(diverged);
+    await expect.poll(async () => engine.blocker?.(execution)).toMatchObject(diverged);
 });
 
 test("the error that blocks a run is reported without its message", async () => {
@@ -287,10 +287,10 @@ test("the error that blocks a run is reported without its message", async () => 
   });
   const blocker = async (execution: string): Promise<unknown> => engine.blocker?.(execution);
   await expect
-    .poll(() => blocker(large.execution), { timeout: 20_000 })
+    .poll(() => blocker(large.execution))
     .toMatchObject({ kind: "too-large", lastError: "a message has 9 bytes: at most 8 are possible" });
   await expect
-    .poll(() => blocker(failing.execution), { timeout: 20_000 })
+    .poll(() => blocker(failing.execution))
     .toMatchObject({ kind: "failing", lastError: "TypeError: its text is in the log of the worker" });
 });
 

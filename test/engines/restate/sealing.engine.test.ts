@@ -23,7 +23,7 @@ beforeAll(async () => {
     RESTATE_ROCKSDB_DISABLE_L0_L1_COMPRESSION: "true",
   };
   server = await restateServer({ baseDir, env });
-}, 300_000);
+});
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -151,9 +151,9 @@ test("no input, step or output of a run is readable in any file of the server", 
     tenant: "acme",
     metadata: { note: secret.metadata },
   });
-  await expect.poll(() => attempts, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => attempts).toBe(2);
   await writePlainly();
-  await expect.poll(() => readable(control), { timeout: 10_000 }).toEqual(Object.keys(control));
+  await expect.poll(() => readable(control)).toEqual(Object.keys(control));
   expect(await readable(secret)).toEqual([]);
   await run.signal("go", secret.signal);
   expect(await run.result()).toMatchObject({ status: "completed", output: secret.output });
@@ -163,7 +163,7 @@ test("no input, step or output of a run is readable in any file of the server", 
   expect(await readable(control)).toEqual(Object.keys(control));
   expect(await readable(secret)).toEqual([]);
   await server.restart();
-}, 300_000);
+});
 
 test("state and errors of objects are not readable in any file of the server", async () => {
   const told = canaries("word", "stepOnce", "thrown");
@@ -190,4 +190,4 @@ test("state and errors of objects are not readable in any file of the server", a
   await server.restart();
   expect(await readable(control)).toEqual(Object.keys(control));
   expect(await readable(told)).toEqual([]);
-}, 300_000);
+});

@@ -16,7 +16,7 @@ const strangers: Server[] = [];
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(() => {
   for (const http of strangers.splice(0)) http.close().closeAllConnections();
@@ -75,7 +75,7 @@ test("a worker that the server cannot reach is refused with the remedy", async (
   const [problem, message] = await failure({ ...apart });
   expect(problem).toBe("worker-unreachable");
   expect(message).toMatch(/^the server cannot reach this worker at http:\/\/127\.0\.0\.1:\d+\/v\/.*`host`/);
-}, 300_000);
+});
 
 test("a port that is in use is refused with the remedy", async () => {
   const taken = Number(new URL(await serveText("")).port);

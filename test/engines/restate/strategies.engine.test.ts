@@ -17,18 +17,19 @@ import { freePort } from "../../free-port.ts";
 import { steppedEngine, type Boundary } from "./fixtures/dying-engine.ts";
 import { findStrategy, strategyPrice } from "./fixtures/strategies.ts";
 import { killWorkers, startWorker } from "./worker-process.ts";
+import { isSampled } from "../../effort.ts";
 
 let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(killWorkers);
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-const sampled = [
+const strategyNames = [
   "supervisor",
   "actor-critic",
   "debate",
@@ -149,11 +150,11 @@ async function runKilled(
   return await outcomeOf(await started);
 }
 
-test.each(sampled)(
+test.each(strategyNames.filter((name) => isSampled(name, 0.3)))(
   "10.7 %s gives the same answer and ledger when workers are killed at step boundaries",
   async (name) => {
     const strategy = findStrategy(name);
-    const namespace = `strategy-${sampled.indexOf(name)}`;
+    const namespace = `strategy-${strategyNames.indexOf(name)}`;
     const calm = await runCalmly(strategy, `${namespace}-calm`);
     expect(calm).toMatchObject({ result: { status: "completed", output: strategy.answer }, inDoubt: [] });
     expect(calm.settled).toHaveLength(strategy.calls);
@@ -172,5 +173,4 @@ test.each(sampled)(
       `${name}: ${calm.steps} steps, ${kills.length} kills, ${killed.inDoubt.length} calls in doubt\n`,
     );
   },
-  300_000,
 );

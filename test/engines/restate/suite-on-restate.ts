@@ -1,32 +1,30 @@
 import { randomUUID } from "node:crypto";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { type SuiteHarness, engineSuite } from "reeve/testing/suites";
+import type { EngineCase, SuiteHarness } from "reeve/testing/suites";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Runtime } from "#runtime";
+import { isFull } from "../../effort.ts";
 
-/** Every case of the suite on a server of its own, plain or with every execution replayed after each operation. */
-export function suiteOnRestate({
-  replayEveryStep,
-  slowness,
-}: {
-  readonly replayEveryStep: boolean;
-  readonly slowness: number;
-}): void {
+/** The cases of the suite on a server of its own, plain or with every execution replayed after each operation. */
+export function suiteOnRestate(
+  cases: readonly EngineCase[],
+  { replayEveryStep, slowness }: { readonly replayEveryStep: boolean; readonly slowness: number },
+): void {
   let server: RestateServer;
 
   beforeAll(async () => {
     server = await restateServer();
-  }, 60_000);
+  });
 
   afterAll(() => server[Symbol.asyncDispose]());
 
-  for (const engineCase of engineSuite) {
-    const test = engineCase.timed ? it : it.concurrent;
+  for (const engineCase of cases) {
+    const test = engineCase.timed && isFull ? it : it.concurrent;
     test(engineCase.name, async ({ expect: expected }) => {
       // A namespace each, because what one runtime registers would take the runs of another.
       const namespaces: string[] = [];
       const harness: SuiteHarness = {
-        slowness,
+        slowness: isFull ? slowness : 20 * slowness,
         losesHookCalls: replayEveryStep,
         runtime: async (options) => {
           const namespace = `suite-${randomUUID()}`;

@@ -22,7 +22,7 @@ interface Build {
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 beforeEach(async () => {
   asked = 0;
@@ -49,7 +49,7 @@ test("a run finishes on the build it began on, while new ones start on the new o
   await Promise.all([before.signal("go"), after.signal("go")]);
   expect((await before.result()).output).toEqual(["answer 1", expect.any(String), old.name]);
   expect((await after.result()).output).toEqual(["answer 2", expect.any(String), young.name]);
-}, 300_000);
+});
 
 test("a worker that comes back takes no new runs from a newer build", async () => {
   const first = await work(old, "1");
@@ -57,7 +57,7 @@ test("a worker that comes back takes no new runs from a newer build", async () =
   await kill(first);
   await work(old, "1");
   expect(await endOfNewRun()).toBe(young.name);
-}, 300_000);
+});
 
 test("an older build that takes the port of a newer one replaces it", async () => {
   await kill(await work(old, "1"));
@@ -66,7 +66,7 @@ test("an older build that takes the port of a newer one replaces it", async () =
   await kill(bad);
   await work(old, "1");
   expect(await endOfNewRun()).toBe(old.name);
-}, 300_000);
+});
 
 test("an older build on its own port is reported, and takes new runs when it is promoted", async () => {
   await kill(await work(old, "1"));
@@ -79,7 +79,7 @@ test("an older build on its own port is reported, and takes new runs when it is 
   await expect(engine.promote(young.name)).rejects.toThrow("serve it first");
   await engine.promote(old.name);
   expect(await endOfNewRun()).toBe(old.name);
-}, 300_000);
+});
 
 test("a run waits for its build while another has its port", async () => {
   const first = await work(old, "1");
@@ -95,7 +95,7 @@ test("a run waits for its build while another has its port", async () => {
   await kill(other);
   await work(old, "1");
   expect(await run.result()).toMatchObject({ output: ["answer 1", "answer 4", old.name], inDoubtMicros: 0 });
-}, 300_000);
+});
 
 test("a run with a missing build waits, and moves to a compatible one without repeating a step", async () => {
   const gone = await work(old, "1");
@@ -116,7 +116,7 @@ test("a run with a missing build waits, and moves to a compatible one without re
     inDoubtMicros: 0,
   });
   expect(asked).toBe(2);
-}, 300_000);
+});
 
 test("the spawn options of a child are not in its parent's journal", async () => {
   const gone = await work(old, "1");
@@ -129,7 +129,7 @@ test("the spawn options of a child are not in its parent's journal", async () =>
   await run.signal("go");
   expect((await run.result()).output).toEqual(["answer 1", young.name]);
   expect(asked).toBe(1);
-}, 300_000);
+});
 
 test("runs move away from a worker that still serves, each when its step has ended", async () => {
   const answers = Promise.withResolvers<void>();
@@ -155,7 +155,7 @@ test("runs move away from a worker that still serves, each when its step has end
     inDoubtMicros: 0,
   });
   expect(asked).toBe(2);
-}, 300_000);
+});
 
 test("an incompatible build refuses a run that is moved there; it waits, and finishes with its own", async () => {
   const gone = await work(old, "1");
@@ -179,7 +179,7 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
   expect((await run.result()).output).toEqual(["answer 1", "answer 3", old.name]);
   await own.signal("go");
   expect((await own.result()).output).toEqual(["answer 2", "answer 4", young.name]);
-}, 300_000);
+});
 
 test("a run that continues in a new execution uses the newest build", async () => {
   await work(old, "1");
@@ -188,7 +188,7 @@ test("a run that continues in a new execution uses the newest build", async () =
   await run.signal("go");
   expect((await run.result()).output).toEqual([old.name, young.name]);
   expect(asked).toBe(2);
-}, 300_000);
+});
 
 test("a run that continues on an incompatible newest build waits there until it is moved back", async () => {
   await work(old, "1");
@@ -204,7 +204,7 @@ test("a run that continues on an incompatible newest build waits there until it 
   });
   expect((await run.result()).output).toEqual([old.name, old.name]);
   expect(asked).toBe(2);
-}, 300_000);
+});
 
 function work(build: Build, version: string): Promise<WorkerProcess> {
   const { ingress, admin } = server;
