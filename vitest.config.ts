@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { projects, testFiles } from "./.ci/parts.ts";
 
-// Five runs: what needs no server, and what needs a real Restate, a real PostgreSQL, a real browser, or the packed
+// Five projects: what needs no server, and what needs a real Restate, a real PostgreSQL, a real browser, or the packed
 // package on every platform.
-const servers = ["engine", "stores", "browser", "package"];
-const wanted = process.env["REEVE_TESTS"] ?? "unit";
-const outputFile = `node_modules/.cache/reeve/${wanted}.json`;
+const project = projects.find((name) => name === process.env["REEVE_TESTS"]) ?? "unit";
+const isFull = process.env["REEVE_FULL"] !== undefined;
+const { include, exclude } = testFiles(project, isFull ? "full" : "run");
+const outputFile = `node_modules/.cache/reeve/reports/${project}.json`;
 /** Many tests start processes, and a process is half as dear once its code has been compiled. */
 const compiled = join(import.meta.dirname, "node_modules/.cache/reeve/compiled");
 /**
@@ -17,20 +19,25 @@ const restate = { RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "true" };
 export default defineConfig({
   ssr: { resolve: { conditions: ["reeve-source"] } },
   test: {
-    include: [servers.includes(wanted) ? `test/**/*.${wanted}.test.ts` : "test/**/*.test.ts"],
-    exclude: servers.filter((name) => name !== wanted).map((name) => `test/**/*.${name}.test.ts`),
+    include: [...include],
+    exclude: [...exclude],
     reporters: ["default", ["json", { outputFile }]],
     // Loaded before everything else, as in a process of an example.
     execArgv: ["--import", join(import.meta.dirname, "test/safety/fixtures/count-connections.ts")],
-    setupFiles: ["test/leftover-processes.ts", "test/attempted-connections.ts"],
-    // Guards against hanging alone: on a machine whose host gives its processors to others everything takes many times as long.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    // Cases that run beside each other: more of them do not end sooner on two cores.
-    maxConcurrency: 3,
-    expect: { poll: { timeout: 30_000 } },
+    setupFiles: ["test/leftover-processes.ts", "test/attempted-connections.ts", "test/patience.ts"],
+    // Guards against hanging alone: a test takes a third of this at most, and twice as long on a busy machine. Where a
+    // host withholds processors, `test/patience.ts` gives more.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Cases that run beside each other: most wait for timers. On a Restate server, and in a process of their own, each
+    // keeps a processor busy.
+    maxConcurrency: { unit: 6, stores: 6, browser: 6, engine: 4, package: isFull ? 2 : 1 }[project],
+    expect: { poll: { timeout: 40_000 } },
     env: { NODE_COMPILE_CACHE: compiled, ...restate },
-    // One core is left alone by default, which of two is half. Tests on a server need it: they hold things to times.
-    ...(!servers.includes(wanted) && { maxWorkers: "100%" }),
+    // Files share a process: loading the framework again for each would double the cost. The helpers of the browser
+    // tests register hooks when they are loaded, so there each file needs its own process.
+    isolate: project === "browser",
+    // Where tests are held to times, each file has a core and a server, which has the other one.
+    maxWorkers: project === "unit" ? "100%" : 1,
   },
 });

@@ -9,6 +9,7 @@ import { freePort } from "../free-port.ts";
 import { packBeside } from "./packed.ts";
 import { currentNode } from "./platform.ts";
 import { Terminal } from "./terminal.ts";
+import { patienceMs } from "../effort.ts";
 
 const platform = currentNode();
 const pictures = process.env["REEVE_PICTURES"];
@@ -30,13 +31,13 @@ beforeAll(async () => {
   project = terminal.folder;
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
-}, 600_000);
+});
 
 afterAll(async () => {
   await browser?.close();
   await window?.[Symbol.asyncDispose]();
   rmSync(top, { recursive: true, force: true, maxRetries: 3 });
-}, 300_000);
+});
 
 /** A browser that keeps the address it is given, first on the search path. */
 function fakeOpener(): { readonly bin: string; readonly readOpened: () => string } {
@@ -158,12 +159,12 @@ test("a key press opens the playground with a task in its input", async () => {
   const start = `cd '${project}' && PATH='${path}' exec npx reeve dev --port ${port}`;
   window = await TerminalWindow.open(["bash", "-c", start]);
   const screen = async (): Promise<string> => (await window.screen()).join("\n");
-  await expect.poll(screen, { timeout: 60_000 }).toContain("lead, researcher, reviewer, writer");
+  await expect.poll(screen).toContain("lead, researcher, reviewer, writer");
   expect(await screen()).toContain(`dashboard  ${url}/ui   (press o)`);
   await window.press("o");
   await expect.poll(readOpened).toBe(`${url}/ui`);
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(patienceMs());
   await page.goto(readOpened());
   const box = page.getByRole("textbox", { name: "Task" });
   await box.waitFor();
@@ -275,6 +276,6 @@ test("code that does not load is a banner in the page, until it loads again", as
 
 test("Ctrl-C stops everything", async () => {
   await window.press("C-c");
-  await window.waitForEnd(60_000);
+  await window.waitForEnd();
   await expect(fetch(`${url}/health`)).rejects.toThrow("fetch failed");
 });

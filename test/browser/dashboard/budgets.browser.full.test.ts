@@ -8,6 +8,7 @@ import type { DashboardSite } from "./dashboard-site.ts";
 import { type LargeTeam, largeTeam } from "./large-team.ts";
 import { gapsOf, meterFrames, percentile, pressKeys, takeTap, tapScript } from "./live-tap.ts";
 import { siteOf, visit } from "./open-page.ts";
+import { expectWithin } from "../../effort.ts";
 
 const tree = "large";
 /** Seconds over which the memory of the tab is compared. The budget is 300, which is measured by hand. */
@@ -20,7 +21,7 @@ async function startLarge(): Promise<{ readonly site: DashboardSite; readonly te
   const site = await siteOf(team.agents);
   const spawn = { maxAgents: size + 1 };
   await site.runtime.start(team.lead, "Prepare the report", { id: tree, budget: { maxCostUsd: 50 }, spawn });
-  await expect.poll(() => team.waiting, { timeout: 120_000 }).toBe(size);
+  await expect.poll(() => team.waiting).toBe(size);
   return { site, team };
 }
 
@@ -40,13 +41,10 @@ const lastSeq = async (site: DashboardSite): Promise<number> => {
 async function expectAllShown(page: Page, site: DashboardSite): Promise<number> {
   let last = 0;
   await expect
-    .poll(
-      async () => {
-        last = await lastSeq(site);
-        return page.locator(".keys .right").textContent();
-      },
-      { timeout: 60_000 },
-    )
+    .poll(async () => {
+      last = await lastSeq(site);
+      return page.locator(".keys .right").textContent();
+    })
     .toSatisfy((foot: string | null) => foot?.startsWith(`event ${last.toLocaleString("en-US")} `) ?? false);
   return last;
 }
@@ -112,7 +110,7 @@ test("a tree of 200 agents opens with one request of at most 20 kB, and one for 
   await expect.poll(() => site.wire.requests.some((line) => line.startsWith("GET /live "))).toBe(true);
   // The list has loaded the code of a run.
   const loaded = `performance.getEntriesByType("resource").filter(({ name }) => name.includes("/run-screen-")).length`;
-  await expect.poll(() => page.evaluate(loaded), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => page.evaluate(loaded)).toBe(2);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const [known, idle] = [site.wire.requests.length, await mainThreadMs(session)];
@@ -134,10 +132,10 @@ test("a tree of 200 agents opens with one request of at most 20 kB, and one for 
   await stream.drop();
   report("open 200 agents", { bytes, openMs, workMs });
   expect(bytes).toBeLessThanOrEqual(20_000);
-  expect(workMs).toBeLessThan(300);
+  expectWithin(300, workMs);
   expect(faults).toEqual([]);
   team.finish();
-}, 300_000);
+});
 
 test("200 agents at 20 and at 600 events a second: every event is shown, at most ten times a second, and only changed rows are sent", async () => {
   const { site, team } = await startLarge();
@@ -148,7 +146,7 @@ test("200 agents at 20 and at 600 events a second: every event is shown, at most
   await expectAllShown(page, site);
   const perCall = { before: await lastSeq(site), after: 0 };
   team.answer(20);
-  await expect.poll(() => team.waiting, { timeout: 30_000 }).toBe(size);
+  await expect.poll(() => team.waiting).toBe(size);
   // The store is complete once it no longer changes: at least a model call, its cost and a tool per agent.
   await expect
     .poll(
@@ -157,7 +155,7 @@ test("200 agents at 20 and at 600 events a second: every event is shown, at most
         perCall.after = await lastSeq(site);
         return perCall.after === known && known >= perCall.before + 20 * 6;
       },
-      { interval: 500, timeout: 30_000 },
+      { interval: 500 },
     )
     .toBe(true);
   const eventsPerCall = (perCall.after - perCall.before) / 20;
@@ -171,7 +169,7 @@ test("200 agents at 20 and at 600 events a second: every event is shown, at most
     const [before, from] = [await mainThreadMs(session), await expectAllShown(page, site)];
     const begun = performance.now();
     await load(team, events / eventsPerCall, seconds);
-    await expect.poll(() => team.waiting, { timeout: 60_000 }).toBe(size);
+    await expect.poll(() => team.waiting).toBe(size);
     const last = await expectAllShown(page, site);
     const tookMs = performance.now() - begun;
     const [after, tap] = [await mainThreadMs(session), await takeTap(page)];
@@ -197,65 +195,61 @@ test("200 agents at 20 and at 600 events a second: every event is shown, at most
     // The rows of a message are those of its events, and their ancestors.
     for (const message of tap.messages.filter((each) => each.events < 40))
       expect(message.rows).toBeLessThanOrEqual(message.runs.length + 1);
-    // Processor time, by which a busy machine does not fail it. The budget is 5 % at 20 events/s on a quiet one.
-    expect(busy).toBeLessThan(maxBusy);
+    // The budget is 5 % at 20 events/s.
+    expectWithin(1000 * maxBusy, 1000 * busy);
   }
   // The reasons of five children, their number, and the answer: equal reasons do not pile up.
   expect(await page.locator(".why-panel p").count()).toBe(7);
   expect(faults).toEqual([]);
   team.finish();
-}, 300_000);
+});
 
-test(
-  "keys are answered in the next frame, by at most 30 ms of work, also while events come, and the memory of the tab stays",
-  async () => {
-    const { site, team } = await startLarge();
-    const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
-    await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
-    await pressKeys(page, ["ArrowDown", "ArrowRight"]);
-    // All 201 agents are listed below the header, in a group, and only those in view exist.
-    await expect.poll(() => page.getByRole("treegrid").getAttribute("aria-rowcount")).toBe(String(size + 3));
-    expect(await page.getByRole("row").count()).toBeLessThan(64);
-    const session = await page.context().newCDPSession(page);
-    await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    const presses = Array.from({ length: 60 }, (_, press) => (press % 2 === 0 ? "j" : "ArrowDown"));
-    await takeTap(page);
-    const before = await mainThreadMs(session);
-    await pressKeys(page, presses);
-    const cpuMsEach = (((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0)) / presses.length;
-    const still = await takeTap(page);
-    const loading = load(team, 3, memoryS);
-    await pressKeys(page, presses);
-    const { keys, keyFrames } = await takeTap(page);
-    const settled = async (): Promise<number> => {
-      await session.send("HeapProfiler.collectGarbage");
-      return (await mainThreadMs(session))["heapMb"] ?? 0;
-    };
-    const first = await settled();
-    await loading;
-    await expectAllShown(page, site);
-    const second = await settled();
-    report("keys and memory", {
-      cpuMsEach,
-      stillP95: percentile(still.keys, 0.95),
-      p50: percentile(keys, 0.5),
-      p95: percentile(keys, 0.95),
-      frames: Math.max(...keyFrames),
-      firstMb: first,
-      secondMb: second,
-    });
-    // Every key moves the selection, and it stays there while the address follows.
-    expect(Math.max(...still.keyFrames, ...keyFrames)).toBeLessThan(100);
-    expect(await page.getByRole("row", { selected: true }).innerText()).toContain(`~${2 * presses.length}`);
-    // The next frame shows it. Milliseconds depend on the machine's load, so only processor time is asserted.
-    expect(percentile(still.keyFrames, 0.95)).toBe(1);
-    expect(percentile(keyFrames, 0.95)).toBe(1);
-    expect(cpuMsEach).toBeLessThan(30);
-    expect(second).toBeLessThan(1.1 * first + 1);
-    team.finish();
-  },
-  300_000 + 1000 * memoryS,
-);
+test("keys are answered in the next frame, by at most 30 ms of work, also while events come, and the memory of the tab stays", async () => {
+  const { site, team } = await startLarge();
+  const { page } = await visit(site, `/runs/${tree}`, { script: tapScript });
+  await page.getByText(`researcher ×${size}`, { exact: true }).waitFor();
+  await pressKeys(page, ["ArrowDown", "ArrowRight"]);
+  // All 201 agents are listed below the header, in a group, and only those in view exist.
+  await expect.poll(() => page.getByRole("treegrid").getAttribute("aria-rowcount")).toBe(String(size + 3));
+  expect(await page.getByRole("row").count()).toBeLessThan(64);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const presses = Array.from({ length: 60 }, (_, press) => (press % 2 === 0 ? "j" : "ArrowDown"));
+  await takeTap(page);
+  const before = await mainThreadMs(session);
+  await pressKeys(page, presses);
+  const cpuMsEach = (((await mainThreadMs(session))["task"] ?? 0) - (before["task"] ?? 0)) / presses.length;
+  const still = await takeTap(page);
+  const loading = load(team, 3, memoryS);
+  await pressKeys(page, presses);
+  const { keys, keyFrames } = await takeTap(page);
+  const settled = async (): Promise<number> => {
+    await session.send("HeapProfiler.collectGarbage");
+    return (await mainThreadMs(session))["heapMb"] ?? 0;
+  };
+  const first = await settled();
+  await loading;
+  await expectAllShown(page, site);
+  const second = await settled();
+  report("keys and memory", {
+    cpuMsEach,
+    stillP95: percentile(still.keys, 0.95),
+    p50: percentile(keys, 0.5),
+    p95: percentile(keys, 0.95),
+    frames: Math.max(...keyFrames),
+    firstMb: first,
+    secondMb: second,
+  });
+  // Every key moves the selection, and it stays there while the address follows.
+  expect(Math.max(...still.keyFrames, ...keyFrames)).toBeLessThan(100);
+  expect(await page.getByRole("row", { selected: true }).innerText()).toContain(`~${2 * presses.length}`);
+  // The next frame shows it. Milliseconds depend on the machine's load, so only frames and processor time are asserted.
+  expectWithin(2, percentile(still.keyFrames, 0.95), "frames");
+  expectWithin(2, percentile(keyFrames, 0.95), "frames");
+  expectWithin(30, cpuMsEach);
+  expect(second).toBeLessThan(1.1 * first + 1);
+  team.finish();
+});
 
 test("a key that is held moves through the agents and asks the server only about the last one", async () => {
   const { site, team } = await startLarge();
@@ -281,4 +275,4 @@ test("a key that is held moves through the agents and asks the server only about
   expect(agentsAsked().size).toBeLessThan(presses / 10);
   expect(faults).toEqual([]);
   team.finish();
-}, 300_000);
+});

@@ -7,7 +7,9 @@ import { TerminalWindow } from "./terminal-window.ts";
 
 const reeve = join(import.meta.dirname, "../../src/cli/main.ts");
 
-test("60 turns of `reeve chat` in a terminal that is closed and opened again, with a compaction and a killed worker: the fact of the first one is known in the last", async () => {
+const turns = 60;
+
+test(`${turns} turns of \`reeve chat\` in a terminal that is closed and opened again, with a compaction and a killed worker: the fact of the first one is known in the last`, async () => {
   await using stage = await ListenerStage.open();
   const { provider, agents, engine, store } = stage;
   await using runtime = createRuntime({ agents, engine, store });
@@ -25,14 +27,15 @@ test("60 turns of `reeve chat` in a terminal that is closed and opened again, wi
   };
   await using first = await open();
   await talk(first, 1, "The pump was built in 1987.");
-  for (let turn = 2; turn <= 30; turn++) await talk(first, turn);
+  for (let turn = 2; turn <= turns / 2; turn++) await talk(first, turn);
   await first.press("C-d");
   await first.waitForEnd();
   await using second = await open();
-  await second.expectLast("> word 30", "Answer 30", ">");
-  for (let turn = 31; turn < 60; turn++) await talk(second, turn, turn === 45 ? "slow" : undefined);
+  await second.expectLast(`> word ${turns / 2}`, `Answer ${turns / 2}`, ">");
+  for (let turn = turns / 2 + 1; turn < turns; turn++)
+    await talk(second, turn, turn === (3 * turns) / 4 ? "slow" : undefined);
   await second.type("When was it built?");
   await second.expectLast("> When was it built?", "In 1987", ">");
   expect(provider.summaries).toBeGreaterThan(0);
-  expect(provider.shown).toBeLessThan(60);
-}, 300_000);
+  expect(provider.shown).toBeLessThan(turns);
+});

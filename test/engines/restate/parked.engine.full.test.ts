@@ -6,4 +6,4 @@ test("150 parked runs leave the worker's memory, and end after worker and server
   expect(parked.executions).toBe(0);
   expect(parked.heapBytes - idle.heapBytes).toBeLessThan(20e6);
   expect(completed).toBe(150);
-}, 300_000);
+});

@@ -10,7 +10,7 @@ let server: RestateServer;
 
 beforeAll(async () => {
   server = await restateServer();
-}, 300_000);
+});
 
 afterEach(killWorkers);
 
@@ -102,4 +102,4 @@ test("2.1 a supervisor with 100 workers never has more than 20 live runs, starts
   expect(medians).toEqual(medians.toSorted((one, other) => other - one));
   expect(new Set(medians).size).toBe(crowdPriorities.length);
   expect([...processes.values()].filter((calls) => calls >= 5)).toHaveLength(2);
-}, 300_000);
+});

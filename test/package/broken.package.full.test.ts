@@ -43,12 +43,12 @@ beforeAll(async () => {
   ({ top, folder } = await packBeside("first"));
   await terminal().run("npm init -y --init-type=module");
   await terminal().run("npm install --no-audit --no-fund ../reeve/reeve-0.0.0.tgz");
-}, 600_000);
+});
 
 afterAll(async () => {
   for (const opened of terminals) await opened.close();
   rmSync(top, { recursive: true, force: true, maxRetries: 3 });
-}, 300_000);
+});
 
 /** Follows the advice of a screen: the command behind the last arrow, or behind the last colon. */
 async function follow(screen: string): Promise<void> {
@@ -56,7 +56,7 @@ async function follow(screen: string): Promise<void> {
   await terminal().run(`${advice} --no-audit --no-fund --ignore-scripts`);
 }
 
-test("the screen is enough to install missing packages", { timeout: 600_000 }, async () => {
+test("the screen is enough to install missing packages", async () => {
   const screens = screensOf("Packages that are missing");
   writeFileSync(join(folder, "agents.ts"), programOf("Packages that are missing"));
   const refused = terminal().start("npx reeve dev --port 0");
@@ -74,7 +74,7 @@ test("the screen is enough to install missing packages", { timeout: 600_000 }, a
   await dev.interrupt();
 });
 
-test("the screen is enough to find and repair a tool that throws", { timeout: 180_000 }, async () => {
+test("the screen is enough to find and repair a tool that throws", async () => {
   const screens = screensOf("A tool that throws");
   const program = programOf("A tool that throws");
   await using provider = await keyedProvider("right", [
@@ -106,7 +106,7 @@ test("the screen is enough to find and repair a tool that throws", { timeout: 18
   await dev.interrupt();
 });
 
-test("the screen is enough to find and repair a wrong key", { timeout: 180_000 }, async () => {
+test("the screen is enough to find and repair a wrong key", async () => {
   const screens = screensOf("A wrong key");
   await using provider = await keyedProvider("right");
   writeFileSync(join(folder, "agents.ts"), programOf("A wrong key"));
@@ -129,17 +129,13 @@ test("the screen is enough to find and repair a wrong key", { timeout: 180_000 }
   );
 });
 
-test.each(["18.20.8", "20.20.2"])(
-  "Node %s gets one line with the required version",
-  { timeout: 60_000 },
-  async (version) => {
-    const old = new Terminal(await installNode(version), folder).start("node node_modules/.bin/reeve runs");
-    expect(await old.exitCode()).toBe(1);
-    expect(old.printed).toBe(
-      `reeve: Reeve needs Node 24 or Bun 1.4, or a newer one; this is Node ${version}\n`,
-    );
-  },
-);
+test.each(["18.20.8", "20.20.2"])("Node %s gets one line with the required version", async (version) => {
+  const old = new Terminal(await installNode(version), folder).start("node node_modules/.bin/reeve runs");
+  expect(await old.exitCode()).toBe(1);
+  expect(old.printed).toBe(
+    `reeve: Reeve needs Node 24 or Bun 1.4, or a newer one; this is Node ${version}\n`,
+  );
+});
 
 /** A provider that takes one key. */
 async function keyedProvider(
