@@ -119,6 +119,8 @@ test("I3: a call after the journal is excused only if another execution overtook
     findings: [],
     excused: [{}],
   });
+  // A call of an execution that left no trace of its begin has no excuse.
+  expect(check(began(other, 1_500, "second"))).toMatchObject({ findings: [{}], excused: [] });
 });
 
 test("I18: a step that was not recorded is excused only if something kept its worker from writing", () => {

@@ -70,6 +70,6 @@ function wasOvertaken(history: History, { run, attempt, epoch, journaledAt, isRe
     .find((event) => event.attempt === attempt);
   const executions = executionsOf(history, run);
   const own = executions.findIndex((execution) => execution.epoch === epoch);
-  const isSuperseded = executions.slice(own + 1).some(({ from }) => from <= journaledAt);
+  const isSuperseded = own !== -1 && executions.slice(own + 1).some(({ from }) => from <= journaledAt);
   return !isRepeated && reserved !== undefined && reserved.at <= journaledAt && isSuperseded;
 }
