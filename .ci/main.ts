@@ -1,9 +1,9 @@
 // Runs the parts of a script beside each other while there are cores for them. Prints the whole output of a part when
 // it ends, then a table of all. Reports and outputs are kept.
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join, relative } from "node:path";
 import { readProcessorTime, shareWithheld } from "../test/lost-time.ts";
@@ -12,7 +12,9 @@ import { type Part, type Script, scripts } from "./parts.ts";
 /** Vitest writes its reports here, too. */
 const reports = "node_modules/.cache/reeve/reports";
 /** A part that hangs fails with its name. On a machine with two free cores, no part takes a third of this time. */
-const limit = "60m";
+const limitMs = 3_600_000;
+/** Milliseconds in which a part that is stopped may clean up. */
+const graceMs = 30_000;
 
 interface Ended {
   readonly part: Part;
@@ -22,9 +24,18 @@ interface Ended {
   readonly cpu: number;
 }
 
+/** Parts that run now, each with all processes that it started in one group. */
+const groups = new Set<ChildProcess>();
+
 const [script = "run", ...wanted] = process.argv.slice(2);
 const logOf = (name: string): string => join(reports, `${name}.log`);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    for (const group of groups) stopGroup(group, "SIGTERM");
+    process.exit(1);
+  });
 
 if (script !== "run" && script !== "full") throw new TypeError(`no script ${script}: use run or full`);
 process.exitCode = (await runScript(script)) ? 0 : 1;
@@ -117,13 +128,21 @@ async function runPart(part: Part): Promise<Ended> {
   const { name, command } = part;
   const [log, times] = [logOf(name), join(reports, `${name}.time`)];
   const out = openSync(log, "w");
-  // The shell counts the processor time of everything that the part waits for.
-  const timed = `exec 3>&2; TIMEFORMAT="%R %U %S"; { time timeout --kill-after=30 ${limit} bash -c "$1" 2>&3; } 2>"$2"`;
-  const child = spawn("bash", ["-c", timed, "bash", command, times], { stdio: ["ignore", out, out] });
+  // The shell counts the processor time of everything that the part waits for, also if it is stopped.
+  const timed = `trap : TERM; exec 3>&2; TIMEFORMAT="%R %U %S"; { time bash -c "$1" 2>&3; } 2>"$2"`;
+  const child = spawn("bash", ["-c", timed, "bash", command, times], {
+    stdio: ["ignore", out, out],
+    detached: true, // a group of its own, so that it can be stopped as a whole
+  });
   say(`-- ${name} begins: ${command}`);
+  const stop = (signal: NodeJS.Signals): void => void (groups.has(child) && stopGroup(child, signal));
+  const limits = [setTimeout(stop, limitMs, "SIGTERM"), setTimeout(stop, limitMs + graceMs, "SIGKILL")];
+  groups.add(child);
   const [code] = await once(child, "exit");
+  groups.delete(child);
+  limits.forEach(clearTimeout);
   closeSync(out);
-  const [wall = 0, user = 0, system = 0] = readFileSync(times, "utf8")
+  const [wall = 0, user = 0, system = 0] = (existsSync(times) ? readFileSync(times, "utf8") : "")
     .trim()
     .split(/\s+/)
     .slice(-3)
@@ -132,6 +151,11 @@ async function runPart(part: Part): Promise<Ended> {
     `\n== ${name}: ${command}\n${readFileSync(log, "utf8")}\n-- ${name} ${code === 0 ? "passed" : "FAILED"}`,
   );
   return { part, hasPassed: code === 0, wall, cpu: user + system };
+}
+
+/** Stops all processes of a part. */
+function stopGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined) process.kill(-pid, signal);
 }
 
 /** Returns the seconds of processor time that all processes of the machine have used. */
