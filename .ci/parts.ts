@@ -37,7 +37,8 @@ const vitest = (project: Project): string => `REEVE_TESTS=${project} npx vitest 
 
 const checks: readonly Part[] = [
   { name: "build", command: "npm run build", cores: 1 },
-  { name: "lint", command: "npm run lint", cores: 1 },
+  // It follows imports of the package into what the build writes.
+  { name: "lint", command: "npm run lint", after: ["build"], cores: 1 },
   { name: "types", command: "npm run typecheck", cores: 1 },
   { name: "pack", command: "npm run pack:check", after: ["build"], cores: 1 },
 ];
