@@ -1,6 +1,7 @@
 import { local } from "reeve/engines/local";
 import { expect, test } from "vitest";
 import { Runtime, type RunHandle } from "#runtime";
+import { isFull } from "../effort.ts";
 import { seededRandom } from "../../src/base/seeded-random.ts";
 import {
   describeUse,
@@ -12,6 +13,8 @@ import {
   type TreeShape,
 } from "./money-trees.ts";
 
+const trees = isFull ? 200 : 60;
+
 async function spend(count: number, shape: Omit<TreeShape, "seed">, name: string) {
   const spending = spendingAgent();
   await using runtime = new Runtime({ agents: [spending.agent], engine: local() });
@@ -19,13 +22,13 @@ async function spend(count: number, shape: Omit<TreeShape, "seed">, name: string
   return await runTrees(runtime, spending, plans, name);
 }
 
-test("3.10 none of 200 random trees with a true cost of at most 55 % of the cap is stopped by its budget", async () => {
-  const spent = await spend(200, { cost: [0.2, 0.55], ceiling: [0.02, 0.3] }, "below");
+test(`3.10 none of ${trees} random trees with a true cost of at most 55 % of the cap is stopped by its budget`, async () => {
+  const spent = await spend(trees, { cost: [0.2, 0.55], ceiling: [0.02, 0.3] }, "below");
   expect(spent.filter(({ stopped, result }) => stopped > 0 || result.status !== "completed")).toEqual([]);
 });
 
-test("3.10 200 random trees with a true cost above the cap never exceed it, and half of them use at least 75 %", async () => {
-  const spent = await spend(200, { cost: [1.1, 1.8], ceiling: [0.02, 0.3] }, "above");
+test(`3.10 ${trees} random trees with a true cost above the cap never exceed it, and half of them use at least 75 %`, async () => {
+  const spent = await spend(trees, { cost: [1.1, 1.8], ceiling: [0.02, 0.3] }, "above");
   process.stdout.write(`ceilings of 2 to 30 %: ${describeUse(spent)}\n`);
   expect(Math.max(...spent.map(({ use }) => use))).toBeLessThanOrEqual(1);
   expect(medianUse(spent)).toBeGreaterThanOrEqual(0.75);
@@ -60,9 +63,9 @@ async function disturb(run: RunHandle, chance: number): Promise<void> {
 }
 
 test("3.10 trees with ceilings above 30 % of the cap never exceed it, and none is stopped below 55 %", async () => {
-  const over = await spend(100, { cost: [1.1, 3], ceiling: [0.3, 0.9] }, "large");
+  const over = await spend(trees / 2, { cost: [1.1, 3], ceiling: [0.3, 0.9] }, "large");
   process.stdout.write(`ceilings of 30 to 90 %: ${describeUse(over)}\n`);
   expect(Math.max(...over.map(({ use }) => use))).toBeLessThanOrEqual(1);
-  const below = await spend(100, { cost: [0.2, 0.55], ceiling: [0.3, 0.9] }, "large-below");
+  const below = await spend(trees / 2, { cost: [0.2, 0.55], ceiling: [0.3, 0.9] }, "large-below");
   expect(below.filter(({ stopped }) => stopped > 0)).toEqual([]);
 });

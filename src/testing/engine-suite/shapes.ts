@@ -160,7 +160,7 @@ export const shapeCases: readonly EngineCase[] = [
     async run(harness) {
       let open = 0;
       let most = 0;
-      const counts = range(200).map(() => 0);
+      const counts = range(100).map(() => 0);
       const lead = agentOf("lead", async (ctx) => {
         const work = (index: number): Promise<number> =>
           ctx.step(`job-${index}`, async () => {
@@ -170,11 +170,11 @@ export const shapeCases: readonly EngineCase[] = [
             open -= 1;
             return index;
           });
-        return sum(await Promise.all(range(200).map(work)));
+        return sum(await Promise.all(range(100).map(work)));
       });
       await onRuntime(harness, { agents: [lead] }, async (runtime) => {
         const { output } = await (await runtime.start(lead, "go")).result();
-        assert.equal(output, sum(range(200)));
+        assert.equal(output, sum(range(100)));
       });
       assert.ok(most <= 64);
       assert.ok(counts.every((count) => count === 1));
