@@ -54,10 +54,13 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
   return { moved, left: left.length };
 }
 
-/** Merges the results of several queries: a refused run shows no failure at the moment in which it is retried. */
+/**
+ * Merges the results of several queries: a refused run shows no failure at the moment in which it is retried, which lasts
+ * longer on a busy machine.
+ */
 async function lookAgain(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
   const found = new Set<string>();
-  for await (const _ of backoff({ firstMs: 200, maxMs: 200, totalMs: 600 }))
+  for await (const _ of backoff({ firstMs: 200, maxMs: 200, totalMs: 2_000 }))
     for (const id of await look()) found.add(id);
   return [...found];
 }
