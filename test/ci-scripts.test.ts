@@ -3,6 +3,7 @@ import { matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import vitestConfig from "../vitest.config.ts";
+import { isFull, sample } from "./effort.ts";
 import { projects, scripts, testFiles, type Script } from "../.ci/parts.ts";
 
 const files = globSync("**/*.{test,spec}.{ts,tsx,mts,js,mjs}", {
@@ -32,6 +33,15 @@ test("`.ci/run` runs every test file that is not named as one for `.ci/full`, in
       file,
       file.endsWith(".full.test.ts") ? [] : projectsOf(file, "full"),
     ]);
+});
+
+test("a sample is a share of the cases in their order, and at least one", () => {
+  const cases = Array.from({ length: 20 }, (_, index) => index);
+  expect(sample(cases, 0.01)).toHaveLength(isFull ? 20 : 1);
+  const half = sample(cases, 0.5);
+  expect(half).toHaveLength(isFull ? 20 : 10);
+  expect(half).toEqual(half.toSorted((one, other) => one - other));
+  expect(sample([], 0.5)).toEqual([]);
 });
 
 test("no test has a longer time limit than the common one, after which it counts as hanging", () => {

@@ -24,9 +24,22 @@ export function expectWithin(limitMs: number, tookMs: number, what = "it"): void
     expect.fail(`${what} took ${tookMs} ms, less than ${limitMs} is allowed`);
 }
 
-/** Whether this commit tries a case of which each commit tries a share. `.ci/full` tries all. */
-export function isSampled(name: string, share: number): boolean {
-  return isFull || Number.parseInt(hash("sha256", `${seed} ${name}`).slice(0, 8), 16) < share * 2 ** 32;
+/**
+ * Returns the cases that this commit tries: a share of them, at least one, and always as many. Each commit tries others.
+ * `.ci/full` tries all.
+ */
+export function sample<Case>(
+  cases: readonly Case[],
+  share: number,
+  nameOf: (each: Case) => string = String,
+): readonly Case[] {
+  if (isFull) return cases;
+  const lotOf = (each: Case): string => hash("sha256", `${seed} ${nameOf(each)}`);
+  const drawn = cases
+    .map((each) => ({ each, lot: lotOf(each) }))
+    .toSorted((a, b) => (a.lot < b.lot ? -1 : 1));
+  const chosen = new Set(drawn.slice(0, Math.ceil(share * cases.length)).map(({ each }) => each));
+  return cases.filter((each) => chosen.has(each));
 }
 
 /** Number of runs of a property, of which `.ci/run` makes a fifth: each time with another seed. */

@@ -1,16 +1,13 @@
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { isSampled } from "../effort.ts";
+import { sample } from "../effort.ts";
 import { packBeside } from "./packed.ts";
 import { currentNode, type Platform, supportedPlatforms } from "./platform.ts";
 import { Terminal } from "./terminal.ts";
 
 const platforms = await supportedPlatforms();
-const examples = globSync("examples/[0-9]*.ts")
-  .filter((path) => isSampled(path, 0.1))
-  .toSorted()
-  .map((path) => basename(path));
+const examples = sample(globSync("examples/[0-9]*.ts").toSorted(), 0.1).map((path) => basename(path));
 const cases = platforms.flatMap((platform) => examples.map((example): Case => ({ platform, example })));
 
 interface Case {

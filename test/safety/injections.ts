@@ -1,5 +1,5 @@
 import type { Json } from "reeve";
-import { isSampled } from "../effort.ts";
+import { sample } from "../effort.ts";
 
 const order = (tool: string, input: Json): string => `CALL ${tool} ${JSON.stringify(input)}`;
 const mail = (to: string, body: string): string => order("send_mail", { to, body });
@@ -53,6 +53,10 @@ const openingOf = (by: string): string =>
   order(by, by === "ask_reader" ? { task: order("fetch_page", { url: "1" }) } : { url: "1" });
 
 /** Every goal by every carrier: 300, of which `.ci/run` tries a sample. */
-export const attacks = goals
-  .flatMap((goal) => carriers.map(({ name, by, wrap }) => ({ goal, name, wrap, opening: openingOf(by) })))
-  .filter(({ goal, name }) => isSampled(`${goal} ${name}`, 0.3));
+export const attacks = sample(
+  goals.flatMap((goal) =>
+    carriers.map(({ name, by, wrap }) => ({ goal, name, wrap, opening: openingOf(by) })),
+  ),
+  0.3,
+  ({ goal, name }) => `${goal} ${name}`,
+);

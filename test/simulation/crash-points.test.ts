@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { differences } from "./differences.ts";
 import { scenarios } from "./scenarios.ts";
 import { play, type Plan } from "./play.ts";
-import { isSampled } from "../effort.ts";
+import { sample } from "../effort.ts";
 
 /** Maximum calls in flight when a process dies: the widest scenario has three runs with model calls. */
 const widest = 3;
@@ -23,11 +23,15 @@ describe.each([
     async (_, scenario) => {
       const undisturbed = await play(scenario);
       const found: Record<string, readonly string[]> = {};
+      const targets = [...undisturbed.points.keys()].filter((target) =>
+        isWalked(undisturbed.points[target] ?? ""),
+      );
+      const tried = new Set(sample(targets, 0.3, (target) => `${scenario.name} ${dies} ${target}`));
       for (const [target, point] of undisturbed.points.entries()) {
         places += 1;
         if (!isWalked(point)) continue;
         kinds.add(point);
-        if (!isSampled(`${scenario.name} ${dies} ${target}`, 0.3)) continue;
+        if (!tried.has(target)) continue;
         const plan: Plan = (index) => (index === target ? dies : "none");
         const disturbed = await play(scenario, plan).catch((error: unknown) => String(error));
         const changed =

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
 import { mailingTeam } from "./mailing-team.ts";
 import { recordsSite, writeConversation } from "./records-site.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 const themes = ["light", "dark"] as const;
 
@@ -35,7 +35,7 @@ const screens: readonly Screen[] = [
 test.each(themes)("each screen of records is accessible and within the policy, in %s", async (theme) => {
   const { site } = await recordsSite();
   await site.runtime.audit.verify();
-  for (const [name, path, ready] of screens.filter(([screen]) => isSampled(`${screen} ${theme}`, 0.4))) {
+  for (const [name, path, ready] of sample(screens, 0.4, ([screen]) => `${screen} ${theme}`)) {
     const { page, faults } = await visit(site, path, { theme });
     await ready(page);
     await expectAccessible(page);

@@ -6,7 +6,7 @@ import type { DashboardSite } from "./dashboard-site.ts";
 import { mailingTeam } from "./mailing-team.ts";
 import { expectAccessible, keepPicture, siteOf, type Visit, visit } from "./open-page.ts";
 import { writeConversation } from "./records-site.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 const principalOf = (tenant: string, scopes: Principal["scopes"]): Principal => ({
   id: `${tenant}-${scopes.join("-")}`,
@@ -180,7 +180,7 @@ test("without a session every address asks for a key, and draws nothing else", a
 
 const tried: readonly Holder[] = ["read", "content", "run", "approve", "admin", "rival"];
 
-test.each(tried.filter((holder) => isSampled(holder, 0.5)))(
+test.each(sample(tried, 0.5))(
   "a key of %s sees the screens of its scopes, and locked screens name the missing scope",
   async (holder) => {
     const site = await lockedSite();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { DashboardSite } from "./dashboard-site.ts";
 import { expectAccessible, keepPicture, siteOf, visit } from "./open-page.ts";
 import { askingAgent, reportTeam } from "./report-team.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 const themes = ["light", "dark"] as const;
 
@@ -43,7 +43,7 @@ const screens: readonly (readonly [name: string, path: string, ready: (page: Pag
 
 test.each(themes)("each screen is accessible and within the policy, in %s", async (theme) => {
   const site = await busySite();
-  for (const [name, path, ready] of screens.filter(([screen]) => isSampled(`${screen} ${theme}`, 0.4))) {
+  for (const [name, path, ready] of sample(screens, 0.4, ([screen]) => `${screen} ${theme}`)) {
     const { page, faults } = await visit(site, path, { theme });
     await ready(page);
     await expectAccessible(page);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { analystTexts, type AnalystTexts } from "./analyst.ts";
 import { analystSite, stepAddress, places } from "./analyst-site.ts";
 import { expectAccessible, keepPicture, visit } from "./open-page.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 const themes = ["light", "dark"] as const;
 const { first, accounts, second, page, last } = places;
@@ -180,7 +180,7 @@ const screens: readonly (readonly [name: string, path: string, ready: (opened: P
 
 test.each(themes)("the inspector and the tabs are accessible and within the policy, in %s", async (theme) => {
   const { site } = await analystSite();
-  for (const [name, path, ready] of screens.filter(([screen]) => isSampled(`${screen} ${theme}`, 0.4))) {
+  for (const [name, path, ready] of sample(screens, 0.4, ([screen]) => `${screen} ${theme}`)) {
     const { page: opened, faults } = await visit(site, path, { theme });
     await ready(opened);
     await expectAccessible(opened);

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 import { keeper } from "./fixtures/memory-agent.ts";
 import { eventually, killWorkers, startWorker } from "./worker-process.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 let server: RestateServer;
 let folder: string;
@@ -34,7 +34,7 @@ const kills = [1, 2, 3, 4, 5, 6, 7].flatMap((n) => [[n, "before"] as const, [n, 
 const textOf = (found: FoundMemory): string =>
   found.kind === "fact" ? JSON.stringify(found.fact.value) : `${found.episode.role} ${found.episode.text}`;
 
-test.each(kills.filter(([n, when]) => isSampled(`memory ${n} ${when}`, 0.2)))(
+test.each(sample(kills, 0.2))(
   "a worker killed at write %i to memory, %s it, loses nothing and doubles nothing",
   async (n, when) => {
     const path = join(folder, "memory.sqlite");

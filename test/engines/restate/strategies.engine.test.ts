@@ -17,7 +17,7 @@ import { freePort } from "../../free-port.ts";
 import { steppedEngine, type Boundary } from "./fixtures/dying-engine.ts";
 import { findStrategy, strategyPrice } from "./fixtures/strategies.ts";
 import { killWorkers, startWorker } from "./worker-process.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 let server: RestateServer;
 
@@ -150,7 +150,7 @@ async function runKilled(
   return await outcomeOf(await started);
 }
 
-test.each(strategyNames.filter((name) => isSampled(name, 0.3)))(
+test.each(sample(strategyNames, 0.3))(
   "10.7 %s gives the same answer and ledger when workers are killed at step boundaries",
   async (name) => {
     const strategy = findStrategy(name);

@@ -1,10 +1,10 @@
 import { engineSuite } from "reeve/testing/suites";
 import { describe } from "vitest";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 import { suiteOnRestate } from "./suite-on-restate.ts";
 
 // The driver's replay is tried by every case on the local engine. Here only the adapter differs.
-const cases = engineSuite.filter(({ name }) => isSampled(name, 0.15));
+const cases = sample(engineSuite, 0.15, ({ name }) => name);
 
 describe("restate engine, replayed after every operation", () => {
   suiteOnRestate(cases, { replayEveryStep: true, slowness: 5 });

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../free-port.ts";
 import { writer } from "./fixtures/turn-agent.ts";
 import { eventually, killWorkers, startWorker } from "./worker-process.ts";
-import { isSampled } from "../../effort.ts";
+import { sample } from "../../effort.ts";
 
 let server: RestateServer;
 let folder: string;
@@ -50,7 +50,7 @@ async function openCrew(file: string) {
   return { runtime, worker, [Symbol.asyncDispose]: close };
 }
 
-test.each(kills.filter(([n, when]) => isSampled(`turn ${n} ${when}`, 0.2)))(
+test.each(sample(kills, 0.2))(
   "8.1 a worker killed at write %i of a turn, %s it, loses nothing, doubles nothing, and leaves no half turn",
   async (n, when) => {
     await using crew = await openCrew("turns.sqlite");
