@@ -137,8 +137,11 @@ test.each(refused)("%s is refused before anything sees it", async (_, make) => {
   }
 });
 
+/** Any plain value, without the one key that is refused everywhere. */
+const plainValue = fc.jsonValue().filter((value) => !JSON.stringify(value).includes('"__proto__":'));
+
 test("a plain value that a schema returns is executed exactly as it was checked", async () => {
-  const property = fc.asyncProperty(fc.jsonValue(), fc.constantFrom(...ways), async (value, way) => {
+  const property = fc.asyncProperty(plainValue, fc.constantFrom(...ways), async (value, way) => {
     const { seen } = await observe(value, way.kind, way.verdict);
     expect(seen.map(({ by }) => by)).toContain("tool");
     expect(new Set(seen.map(({ text }) => text))).toEqual(new Set([JSON.stringify(value)]));
