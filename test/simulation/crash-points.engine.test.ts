@@ -93,7 +93,8 @@ test(
         `${Object.keys(found).length} with differences, not come to: ${missed.join("; ") || "none"}\n`,
     );
     expect(found).toEqual({});
-    expect(missed.length).toBeLessThan(walked.length / 4);
+    // Of the few kinds that `.ci/run` draws, the share that is missed varies more.
+    expect(missed.length).toBeLessThan(walked.length / (isFull ? 4 : 2));
   },
   wanted === undefined ? undefined : 3_600_000,
 );
