@@ -1,17 +1,18 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes the demo model of a new project answer fast. It speaks at the speed of a real model, for people who watch it. */
+const speeds = [
+  ["everyMs: 80", "everyMs: 1"],
+  ["latency: () => 600", "latency: () => 100"],
+] as const;
+
+/** Speeds up the demo model of a new project, which by default answers as slowly as a real one. */
 export function quickenDemo(folder: string): void {
   const file = join(folder, "demo-model.ts");
-  const text = readFileSync(file, "utf8");
-  const quick = [
-    ["everyMs: 80", "everyMs: 1"],
-    ["latency: () => 600", "latency: () => 100"],
-  ] as const;
-  for (const [slow] of quick) if (!text.includes(slow)) throw new Error(`${file} has no "${slow}"`);
-  writeFileSync(
-    file,
-    quick.reduce((changed, [slow, fast]) => changed.replace(slow, fast), text),
-  );
+  let text = readFileSync(file, "utf8");
+  for (const [slow, quick] of speeds) {
+    if (!text.includes(slow)) throw new Error(`${file} has no "${slow}"`);
+    text = text.replace(slow, quick);
+  }
+  writeFileSync(file, text);
 }

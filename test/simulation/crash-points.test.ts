@@ -23,15 +23,10 @@ describe.each([
     async (_, scenario) => {
       const undisturbed = await play(scenario);
       const found: Record<string, readonly string[]> = {};
-      const targets = [...undisturbed.points.keys()].filter((target) =>
-        isWalked(undisturbed.points[target] ?? ""),
-      );
-      const tried = new Set(sample(targets, 0.3, (target) => `${scenario.name} ${dies} ${target}`));
-      for (const [target, point] of undisturbed.points.entries()) {
-        places += 1;
-        if (!isWalked(point)) continue;
-        kinds.add(point);
-        if (!tried.has(target)) continue;
+      places += undisturbed.points.length;
+      const points = [...undisturbed.points.entries()].filter(([, point]) => isWalked(point));
+      for (const [, point] of points) kinds.add(point);
+      for (const [target, point] of sample(points, 0.3, ([place]) => `${scenario.name} ${dies} ${place}`)) {
         const plan: Plan = (index) => (index === target ? dies : "none");
         const disturbed = await play(scenario, plan).catch((error: unknown) => String(error));
         const changed =
