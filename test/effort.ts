@@ -25,8 +25,8 @@ export function expectWithin(limitMs: number, tookMs: number, what = "it"): void
 }
 
 /**
- * Returns the cases that this commit tries: a share of them, at least one, and always as many. Each commit tries others.
- * `.ci/full` tries all.
+ * Returns the cases that this commit tries: a fixed share, and at least one. Each commit tries others; `.ci/full` tries
+ * all.
  */
 export function sample<Case>(
   cases: readonly Case[],

@@ -93,7 +93,7 @@ test(
         `${Object.keys(found).length} with differences, not come to: ${missed.join("; ") || "none"}\n`,
     );
     expect(found).toEqual({});
-    // Of the few kinds that `.ci/run` draws, the share that is missed varies more.
+    // In a sample of six kinds, the missed share varies more.
     expect(missed.length).toBeLessThan(walked.length / (isFull ? 4 : 2));
   },
   wanted === undefined ? undefined : 3_600_000,

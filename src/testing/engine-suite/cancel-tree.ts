@@ -31,7 +31,7 @@ async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
   const worker = staff("worker", model, null);
   const researcher = staff("researcher", model, worker);
   const lead = staff("lead", model, researcher);
-  // The tree would end runs that do not hear of it, but not during this case.
+  // The tree would end it, but not during this case.
   const options = { agents: [lead, researcher, worker], cancelGraceS: 3_600 };
   return onRuntime(harness, options, async (runtime) => {
     const elapsed = await stopwatch();
@@ -40,7 +40,7 @@ async function cancelThirteen(harness: SuiteHarness): Promise<Took> {
     const startMs = elapsed();
     const receipt = await run.cancel("enough");
     const cancelMs = elapsed() - startMs;
-    // A worker may hear that its execution is over after the caller has the receipt.
+    // The receipt may reach the caller before a worker learns that its execution is over.
     await eventually("every call is aborted", () => model.calls.every(({ signal }) => signal.aborted));
     await checkReceipt(run, receipt);
     assert.equal(model.calls.length, 13, "no call begins afterwards");

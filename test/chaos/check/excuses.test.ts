@@ -119,7 +119,7 @@ test("I3: a call after the journal is excused only if another execution overtook
     findings: [],
     excused: [{}],
   });
-  // A call of an execution that left no trace of its begin has no excuse.
+  // A call of an execution that left no trace of its start has no excuse.
   expect(check(began(other, 1_500, "second"))).toMatchObject({ findings: [{}], excused: [] });
 });
 
