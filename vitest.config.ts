@@ -7,6 +7,15 @@ import { projects, testFiles } from "./.ci/parts.ts";
 const project = projects.find((name) => name === process.env["REEVE_TESTS"]) ?? "unit";
 const isFull = process.env["REEVE_FULL"] !== undefined;
 const { include, exclude } = testFiles(project, isFull ? "full" : "run");
+const timed = "test/**/*.timed.test.ts";
+/** In `.ci/full`, unit tests that are held to times run after the others: one file at a time, in a process of its own. */
+const unitInFull = [
+  { extends: true as const, test: { name: "unit", include: [...include], exclude: [...exclude, timed] } },
+  {
+    extends: true as const,
+    test: { name: "timed", include: [timed], isolate: true, maxWorkers: 1, sequence: { groupOrder: 1 } },
+  },
+];
 const outputFile = `node_modules/.cache/reeve/reports/${project}.json`;
 /** Many tests start processes, and a process is half as dear once its code has been compiled. */
 const compiled = join(import.meta.dirname, "node_modules/.cache/reeve/compiled");
@@ -19,8 +28,9 @@ const restate = { RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "true" };
 export default defineConfig({
   ssr: { resolve: { conditions: ["reeve-source"] } },
   test: {
-    include: [...include],
-    exclude: [...exclude],
+    ...(project === "unit" && isFull
+      ? { projects: unitInFull }
+      : { include: [...include], exclude: [...exclude] }),
     reporters: ["default", ["json", { outputFile }]],
     // Loaded before everything else, as in a process of an example.
     execArgv: ["--import", join(import.meta.dirname, "test/safety/fixtures/count-connections.ts")],
@@ -37,7 +47,7 @@ export default defineConfig({
     // Files share a process: loading the framework again for each would double the cost. The helpers of the browser
     // tests register hooks when they are loaded, so there each file needs its own process.
     isolate: project === "browser",
-    // Where tests are held to times, each file has a core and a server, which has the other one.
+    // Beside a server, which needs the other core, one file at a time.
     maxWorkers: project === "unit" ? "100%" : 1,
   },
 });

@@ -35,6 +35,15 @@ test("`.ci/run` runs every test file that is not named as one for `.ci/full`, in
     ]);
 });
 
+test("a unit test that is held to a time is in a file that `.ci/full` runs alone", () => {
+  const timed = files.filter(
+    (file) =>
+      projectsOf(file, "full").includes("unit") && /\bexpectWithin\(/.test(readFileSync(file, "utf8")),
+  );
+  expect(timed.filter((file) => !file.endsWith(".timed.test.ts"))).toEqual([]);
+  expect(files.filter((file) => file.endsWith(".timed.test.ts"))).toEqual(timed);
+});
+
 test("a sample is a share of the cases in their order, and at least one", () => {
   const cases = Array.from({ length: 20 }, (_, index) => index);
   expect(sample(cases, 0.01)).toHaveLength(isFull ? 20 : 1);

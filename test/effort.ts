@@ -18,7 +18,10 @@ export const seed = process.env["REEVE_SEED"] ?? "1";
  */
 export const patienceMs = (): number => Number(process.env["REEVE_PATIENCE_MS"] ?? 40_000);
 
-/** Expects an act to have taken less than a time. Only `.ci/full` holds to that: elsewhere the machine may be busy. */
+/**
+ * Expects an act to have taken less than a time. Only `.ci/full` holds to that: elsewhere the machine may be busy. Unit
+ * tests that call this are in files named `*.timed.test.ts`, which run alone there.
+ */
 export function expectWithin(limitMs: number, tookMs: number, what = "it"): void {
   if (isFull && !(tookMs < limitMs))
     expect.fail(`${what} took ${tookMs} ms, less than ${limitMs} is allowed`);
