@@ -2,7 +2,7 @@ import { agent, tool } from "reeve";
 import { type StepPrompt } from "#runtime";
 import { createClient } from "reeve/client";
 import { call, say, scriptedModel } from "reeve/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { codeOf } from "./ask.ts";
 import { TestServer } from "./test-server.ts";
@@ -12,7 +12,12 @@ const look = tool({
   description: "looks something up",
   input: z.object({ q: z.string() }),
   risk: "safe",
-  execute: async () => "a secret result",
+  execute: async () => {
+    // Steps are listed by the time at which they began. In one millisecond, by their name.
+    const begun = Date.now();
+    await vi.waitUntil(() => Date.now() > begun, { interval: 1 });
+    return "a secret result";
+  },
 });
 const model = scriptedModel([call("look", { q: "secret question" }), say("a secret answer")]);
 const reader = agent({ name: "reader", instructions: "A secret prompt.", model, tools: [look] });
