@@ -75,6 +75,40 @@ export const holdCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "2.11 a run that continues in a fresh execution while it is held continues its work after resume",
+    async run(harness) {
+      let isContinued = false;
+      const steps: string[] = [];
+      const leaf = agentOf("leaf", async (ctx) => ctx.waitFor("never"));
+      const middle = agentOf("middle", async (ctx) => {
+        if (ctx.state !== "again") {
+          await ctx.join(await ctx.spawn(leaf, "work"));
+          return ctx.continueAs("again");
+        }
+        isContinued = true;
+        await ctx.step("again", () => void steps.push("again"));
+        return "done";
+      });
+      const lead = agentOf("lead", async (ctx) => (await ctx.join(await ctx.spawn(middle, "work"))).output);
+      await onRuntime(harness, { agents: [lead, middle, leaf] }, async (runtime) => {
+        const root = await runtime.start(lead, "go");
+        const runOf = async (agent: string) =>
+          runtime.run(
+            (await waitForEvent(root, "spawn.admitted", ({ childAgent }) => childAgent === agent)).child,
+          );
+        const [upper, lower] = [await runOf("middle"), await runOf("leaf")];
+        await Promise.all([root, upper, lower].map((run) => reaches(run, "waiting")));
+        await upper.pause();
+        await lower.cancel();
+        await eventually("the fresh execution has begun", () => isContinued);
+        assert.deepEqual([await upper.status(), steps], ["paused", []]);
+        await upper.resume();
+        assert.equal((await root.result()).output, "done");
+        assert.deepEqual(steps, ["again"]);
+      });
+    },
+  },
+  {
     name: "2.11 pause on the root holds the tree; a held root keeps its slot",
     async run(harness) {
       await inSpawnHarness(harness, { spawn: { maxAgents: 2 } }, async (spawner) => {

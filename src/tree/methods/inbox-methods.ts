@@ -1,3 +1,4 @@
+import type { RunId } from "#kernel";
 import { Ledger } from "#ledger";
 import { takeBatch } from "../launch.ts";
 import { book } from "../reports.ts";
@@ -25,13 +26,17 @@ export function waitForItems(work: TreeWork, argument: ArgumentOf<"wait">): Inbo
 
 /** Takes a run's inbox and resumes the run, if it still has its slot. */
 export function takeItems(work: TreeWork, argument: FromRun): InboxBatch {
-  const { run } = argument;
   book(work, argument);
+  endWait(work, argument.run);
+  return takeBatch(work, argument.run);
+}
+
+/** Notes that a run no longer waits. If it has lost its slot meanwhile, it queues for one, unless it is held. */
+export function endWait(work: TreeWork, run: RunId): void {
   const wasParked = work.slot(run)?.phase === "parked";
   const { phase } = work.decide(run, (state) => Ledger.wake(state, { run, at: work.now }));
   if (wasParked && phase === "running") noteResumed(work, run);
   performEffects(work);
-  return takeBatch(work, run);
 }
 
 /** Yields the slot of a run that was asked to and has nothing in flight any more. */

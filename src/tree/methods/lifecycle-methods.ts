@@ -5,6 +5,7 @@ import { launch } from "../launch.ts";
 import { book } from "../reports.ts";
 import { cancelRuns, end, whyStopped } from "../run-lifecycle.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import { endWait } from "./inbox-methods.ts";
 import { type EndReport, cancelKey, type CancelRecord } from "../state/records.ts";
 import { takeDelivered } from "../state/inbox.ts";
 import { findExcess, maxItemBytes } from "../state/size.ts";
@@ -53,6 +54,8 @@ function toEffectiveEnd(report: EndReport, slot: Slot, now: number): EndReport {
 /** Continues the run in a fresh execution. Unread messages are carried over. */
 export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): null {
   book(work, argument);
+  // What its code waited for may have come with a wake-up, so that the tree still takes it for waiting.
+  endWait(work, argument.run);
   const run = work.live(argument.run);
   const told = takeDelivered(work.object, argument.run, run.inbox);
   const items = [...argument.unread, ...told, ...run.inbox.items];
