@@ -35,6 +35,8 @@ function boundBytes(
   if (typeof value !== "object" || value === null) return bytesPerField;
   if (depth === 0) return Infinity;
   let bytes = bytesPerField * (Array.isArray(value) ? value.length + 1 : 1);
+  // The length of a long list is enough: the loop would first create a name for each of its items.
+  if (bytes > limit) return bytes;
   for (const name in value) {
     const field: unknown = Reflect.get(value, name);
     bytes += name.length * bytesPerCharacter + bytesPerField;
