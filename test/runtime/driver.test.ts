@@ -122,6 +122,25 @@ test("inbox items delivered together with the awaited one are kept for the run",
   expect((await run.result()).output).toEqual([1, 2]);
 });
 
+test("two takes at once deliver more items than a reply holds, in order", async () => {
+  const held = Promise.withResolvers<null>();
+  const worker = agentOf(async (ctx, inbox) => {
+    await inbox.next();
+    await ctx.step("work", () => held.promise);
+    const messages = await Promise.all([inbox.next(), inbox.next()]);
+    while (messages.at(-1)) messages.push(await inbox.next());
+    return messages.map((message) => message?.text ?? null);
+  });
+  // Nothing wakes the run, so that all messages wait until it takes them.
+  const engine = engineWith((primitives) => ({ wake: () => primitives.wake("never") }));
+  await using runtime = new Runtime({ agents: [worker], engine });
+  const run = await runtime.start(worker, "go");
+  const texts = Array.from({ length: 100 }, (_, index) => `message ${index}`);
+  for (const text of texts) await run.send(text);
+  held.resolve(null);
+  expect((await run.result()).output).toEqual([...texts, null]);
+});
+
 test("a run of another version waits for its worker, and ends when it is cancelled", async () => {
   const clock = manualClock(0);
   const worker = agentOf(async () => "never");

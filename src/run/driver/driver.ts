@@ -304,11 +304,8 @@ export class Driver {
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
-      do {
-        await this.#takeNews();
-      } while (this.#intake.hasMore);
-      // Without a cancel from the tree, it was the engine's operator.
-      this.#deliveries.push(() => this.#token.cancel("engine"));
+      // Unless a cancel of the tree is among the items, it was the engine's operator.
+      await this.#takeNews(() => this.#token.cancel("engine"));
     } else {
       const at = this.#timers.take(winner);
       if (at === null) return;
@@ -318,9 +315,12 @@ export class Driver {
     }
   }
 
-  async #takeNews(): Promise<void> {
-    this.#ingest(await this.#callNow("take", {}));
+  /** Takes items from the inbox. With `onAll` it takes all of them, and calls it once they are delivered. */
+  async #takeNews(onAll: (() => void) | null = null): Promise<void> {
+    const news = await this.#callNow("take", {});
+    this.#ingest(news, news.more ? null : onAll);
     this.#rest.end();
+    if (news.more && onAll) await this.#takeNews(onAll);
   }
 
   #expire(now: number): void {

@@ -23,8 +23,9 @@ export class Intake {
     return this.#latest.cursor;
   }
 
+  /** Whether to take again. Not while a take is on its way whose items come before those that have arrived. */
   get hasMore(): boolean {
-    return this.#latest.more;
+    return this.#latest.more && this.#early.length === 0;
   }
 
   get slotState(): InboxBatch["slotState"] {

@@ -60,6 +60,33 @@ export const mailboxCases: readonly EngineCase[] = [
     },
   },
   {
+    name: "6.3 concurrent reads of an inbox deliver more items than one reply holds, in order",
+    async run(harness) {
+      const idle = agentOf("idle", (ctx) => ctx.waitFor("end"));
+      const late = agentOf("late", async (ctx, inbox) => {
+        await inbox.next();
+        await Promise.all([inbox.next(), inbox.next()]);
+        const values: Json[] = [];
+        while (values.length < 100) values.push(await ctx.waitFor("news"));
+        return values;
+      });
+      const lead = agentOf("lead", async (ctx) => {
+        await ctx.spawn(idle, "stay");
+        return (await ctx.join(await ctx.spawn(late, "count", { onFull: "wait" }))).output;
+      });
+      await onRuntime(harness, { agents: [lead, late, idle] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 2 } });
+        const blocker = await waitForEvent(root, "spawn.admitted");
+        const queued = await waitForEvent(root, "spawn.queued");
+        const values = Array.from({ length: 100 }, (_, index) => index);
+        // Its code has not begun, so all of them wait in its inbox.
+        for (const value of values) await runtime.run(queued.child).signal("news", value);
+        await runtime.run(blocker.child).signal("end");
+        assert.deepEqual((await root.result()).output, values);
+      });
+    },
+  },
+  {
     name: "6.3 an early signal is kept, each signal counts, and the same id counts once",
     async run(harness) {
       const agent = agentOf("agent", async (ctx) => {
