@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Json } from "#kernel";
+import { systemClock, withTimeout } from "#base";
 import type { Report } from "./simulate.ts";
 
 /** Seeds that follow each other. */
@@ -24,6 +25,8 @@ type Totals = Readonly<Record<(typeof counted)[number], number>>;
 const counted = ["happened", "deaths", "runs", "calls", "waits"] as const;
 /** Seeds per batch: a process with larger trees gets fewer. */
 const handful = 50;
+/** A batch takes seconds. In one that takes this long, a seed never ends, and its process can do nothing else. */
+const limitMs = 60_000;
 
 /** Plays seeds in as many processes as there are cores. The result depends on the seed alone, not on the process. */
 export async function campaign({ from, count }: Seeds): Promise<Campaign> {
@@ -49,7 +52,7 @@ export function summary({ seconds, totals }: Campaign, { count }: Seeds): string
   return `${count} seeds in ${seconds.toFixed(1)} s, ${perMinute} a minute, ${JSON.stringify(totals)}`;
 }
 
-/** Plays seeds in one process, which takes batches until none are left. */
+/** Plays seeds in one process, which takes batches until none are left or one does not end. */
 async function playInProcess(
   child: ChildProcess,
   rest: { from: number; readonly until: number },
@@ -63,16 +66,34 @@ async function playInProcess(
       const seeds: Seeds = { from: rest.from, count: Math.min(handful, rest.until - rest.from) };
       rest.from += seeds.count;
       child.send(seeds);
-      const [played] = await Promise.race([once(child, "message"), died]);
-      reports.push(...Json.as<readonly Report[]>(played));
+      const played = await Promise.race([nextReports(child), died]);
+      reports.push(...(played ?? [endless(seeds)]));
+      if (!played) break;
     }
     return reports;
-  } finally {
+  } catch (error) {
     // After a failure the others need not continue.
     rest.from = rest.until;
+    throw error;
+  } finally {
     child.kill("SIGKILL");
   }
 }
+
+/** Returns the next reports of a process. Null if it has none in time. */
+function nextReports(child: ChildProcess): Promise<readonly Report[] | null> {
+  const limit = { clock: systemClock, ms: limitMs, onTimeout: () => null };
+  return withTimeout<readonly Report[] | null>(limit, async ({ signal }) => {
+    const [reports] = await once(child, "message", { signal });
+    return Json.as(reports);
+  });
+}
+
+/** The report of a batch in which a seed never ends. */
+const endless = ({ from, count }: Seeds): Report => {
+  const nothing = { happened: 0, deaths: 0, runs: 0, calls: 0, waits: 0 };
+  return { seed: from, violation: `this seed or one of the next ${count - 1} never ends`, ...nothing };
+};
 
 const player = (): ChildProcess =>
   fork(join(import.meta.dirname, "fixtures/player.ts"), {
