@@ -62,6 +62,6 @@ test("a build stays while no other live build has the program of its run", async
 test("code that cannot be loaded is reported, and repaired code is served again", async () => {
   appendFileSync(file, "throw new Error('the office burns');\n");
   await expect.poll(() => JSON.stringify(dev.lines)).toContain("the office burns");
-  // Code that does not load gets no number.
+  // A build that fails to load gets no number.
   await save(original, 2);
 });

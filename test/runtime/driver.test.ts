@@ -131,7 +131,7 @@ test("two takes at once deliver more items than a reply holds, in order", async 
     while (messages.at(-1)) messages.push(await inbox.next());
     return messages.map((message) => message?.text ?? null);
   });
-  // Nothing wakes the run, so that all messages wait until it takes them.
+  // Without wake-ups, all messages stay in the inbox until the run takes them.
   const engine = engineWith((primitives) => ({ wake: () => primitives.wake("never") }));
   await using runtime = new Runtime({ agents: [worker], engine });
   const run = await runtime.start(worker, "go");

@@ -25,7 +25,7 @@ type Totals = Readonly<Record<(typeof counted)[number], number>>;
 const counted = ["happened", "deaths", "runs", "calls", "waits"] as const;
 /** Seeds per batch: a process with larger trees gets fewer. */
 const handful = 50;
-/** A batch takes seconds. In one that takes this long, a seed never ends, and its process can do nothing else. */
+/** A batch takes seconds. After this long, one of its seeds loops for ever and blocks its process. */
 const limitMs = 60_000;
 
 /** Plays seeds in as many processes as there are cores. The result depends on the seed alone, not on the process. */
@@ -52,7 +52,7 @@ export function summary({ seconds, totals }: Campaign, { count }: Seeds): string
   return `${count} seeds in ${seconds.toFixed(1)} s, ${perMinute} a minute, ${JSON.stringify(totals)}`;
 }
 
-/** Plays seeds in one process, which takes batches until none are left or one does not end. */
+/** Plays batches of seeds in one process until none are left or one hangs. */
 async function playInProcess(
   child: ChildProcess,
   rest: { from: number; readonly until: number },
@@ -80,7 +80,7 @@ async function playInProcess(
   }
 }
 
-/** Returns the next reports of a process. Null if it has none in time. */
+/** Waits for the next reports of a process. Null after a timeout. */
 function nextReports(child: ChildProcess): Promise<readonly Report[] | null> {
   const limit = { clock: systemClock, ms: limitMs, onTimeout: () => null };
   return withTimeout<readonly Report[] | null>(limit, async ({ signal }) => {
@@ -89,10 +89,10 @@ function nextReports(child: ChildProcess): Promise<readonly Report[] | null> {
   });
 }
 
-/** The report of a batch in which a seed never ends. */
+/** The report of a batch that hangs. */
 const endless = ({ from, count }: Seeds): Report => {
   const nothing = { happened: 0, deaths: 0, runs: 0, calls: 0, waits: 0 };
-  return { seed: from, violation: `this seed or one of the next ${count - 1} never ends`, ...nothing };
+  return { seed: from, violation: `one of the seeds ${from} to ${from + count - 1} never ends`, ...nothing };
 };
 
 const player = (): ChildProcess =>

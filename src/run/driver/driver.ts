@@ -304,7 +304,7 @@ export class Driver {
     } else if (winner === this.#raced.cancelled) {
       this.#raced.cancelled = null;
       if (this.#token.cancelled) return;
-      // Unless a cancel of the tree is among the items, it was the engine's operator.
+      // If none of the items is a cancel from the tree, the engine's operator has cancelled the run.
       await this.#takeNews(() => this.#token.cancel("engine"));
     } else {
       const at = this.#timers.take(winner);
@@ -315,7 +315,7 @@ export class Driver {
     }
   }
 
-  /** Takes items from the inbox. With `onAll` it takes all of them, and calls it once they are delivered. */
+  /** Takes items from the inbox. With `onAll`, takes all of them and calls it after the last one is delivered. */
   async #takeNews(onAll: (() => void) | null = null): Promise<void> {
     const news = await this.#callNow("take", {});
     this.#ingest(news, news.more ? null : onAll);

@@ -23,7 +23,7 @@ export class Intake {
     return this.#latest.cursor;
   }
 
-  /** Whether to take again. Not while a take is on its way whose items come before those that have arrived. */
+  /** Whether to take again. False while an earlier take is still in flight: its reply fills the gap. */
   get hasMore(): boolean {
     return this.#latest.more && this.#early.length === 0;
   }

@@ -79,7 +79,7 @@ export const mailboxCases: readonly EngineCase[] = [
         const blocker = await waitForEvent(root, "spawn.admitted");
         const queued = await waitForEvent(root, "spawn.queued");
         const values = Array.from({ length: 100 }, (_, index) => index);
-        // Its code has not begun, so all of them wait in its inbox.
+        // The run is still queued, so all signals stay in its inbox.
         for (const value of values) await runtime.run(queued.child).signal("news", value);
         await runtime.run(blocker.child).signal("end");
         assert.deepEqual((await root.result()).output, values);

@@ -35,7 +35,7 @@ function boundBytes(
   if (typeof value !== "object" || value === null) return bytesPerField;
   if (depth === 0) return Infinity;
   let bytes = bytesPerField * (Array.isArray(value) ? value.length + 1 : 1);
-  // The length of a long list is enough: the loop would first create a name for each of its items.
+  // A long list is over the limit by its length alone. `for...in` would first create a key for every item.
   if (bytes > limit) return bytes;
   for (const name in value) {
     const field: unknown = Reflect.get(value, name);

@@ -53,7 +53,7 @@ test("a step that still runs when its run ends is aborted", async () => {
       stopped.resolve();
       return null;
     });
-    // The SDK may begin the second step first.
+    // The SDK may start the second step first.
     const quick = primitives.step("quick", () => begun.promise.then(() => null));
     return (await primitives.race(new Set([slow, quick]))) === quick;
   });
