@@ -15,6 +15,8 @@ const reports = "node_modules/.cache/reeve/reports";
 const limitMs = 3_600_000;
 /** Milliseconds in which a part that is stopped may clean up. */
 const graceMs = 30_000;
+/** Lines of the reason for which a test failed that the end of the log repeats. */
+const reasonLines = 6;
 
 interface Ended {
   readonly part: Part;
@@ -170,7 +172,10 @@ function readReports(): readonly Report[] {
     .map((name): Report => JSON.parse(readFileSync(join(reports, name), "utf8")));
 }
 
-/** The names of the tests that failed, and of the files that could not be loaded: those have no failed test. */
+/**
+ * The tests that failed, each with its seconds and the first lines of the reason, and the files that could not be loaded:
+ * those have no failed test.
+ */
 function failedTests(found: readonly Report[]): readonly string[] {
   return found
     .flatMap(({ testResults }) => testResults)
@@ -178,8 +183,13 @@ function failedTests(found: readonly Report[]): readonly string[] {
     .flatMap(({ name, assertionResults }) => {
       const failed = assertionResults.filter(({ status }) => status === "failed");
       const file = relative(process.cwd(), name);
-      return failed.length === 0 ? [file] : failed.map(({ fullName }) => `${file} > ${fullName}`);
+      return failed.length === 0 ? [file] : failed.map((test) => `${file} > ${describe(test)}`);
     });
+}
+
+function describe({ fullName, duration = 0, failureMessages }: FailedTest): string {
+  const reason = failureMessages.join("\n").split("\n").slice(0, reasonLines);
+  return [`${fullName} (${(duration / 1_000).toFixed(1)} s)`, ...reason].join("\n    ");
 }
 
 /** The counts over all reports. Nothing if anything but a test failed: the line must never look too good. */
@@ -188,11 +198,18 @@ function countTests(found: readonly Report[], isGreen: boolean, failed: number):
   return passed + failed > 0 && isGreen === (failed === 0) ? `${passed} passed, ${failed} failed` : "";
 }
 
+interface FailedTest {
+  readonly status: string;
+  readonly fullName: string;
+  readonly duration?: number;
+  readonly failureMessages: readonly string[];
+}
+
 interface Report {
   readonly numPassedTests: number;
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly FailedTest[];
   }[];
 }
