@@ -41,7 +41,7 @@ import type {
   WokenCall,
 } from "./command.ts";
 import { topUp } from "./money/fund.ts";
-import { holdsSlot } from "./slots/count.ts";
+import { hasLine, holdsSlot } from "./slots/count.ts";
 import { pauseSlots, resumeSlots } from "./slots/hold.ts";
 import { returnQuota, grantQuota, noLease, shrink } from "./money/lease.ts";
 import { path } from "./slots/ancestry.ts";
@@ -132,6 +132,7 @@ export const Ledger = {
   decide: decideCommand,
   path,
   holds: holdsSlot,
+  hasLine,
   /** Returns the account that a run begins with. */
   account: Account.ofRun,
   spend: Account.spend,

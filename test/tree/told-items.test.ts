@@ -97,6 +97,16 @@ test("while a run is queued, ends are taken, and a parent that has items already
   expect(tree.readStored("tree")).not.toMatchObject({ silent: [tree.root] });
 });
 
+test("a run that is demoted stands in line, too: a parent that has items already is woken", () => {
+  const tree = waitingParent(3, 3);
+  tree.end(tree.child(1));
+  tree.spawn(1, tree.child(2));
+  expect(tree.readStored("tree")).toMatchObject({ silent: [tree.root] });
+  tree.call("reprioritize", { ...tree.from(tree.child(2)), operationId: "demote", priority: "low" });
+  expect(wakeUps(tree).at(-1)).toEqual(["inbox/2", null]);
+  expect(tree.readStored("tree")).toMatchObject({ silent: [] });
+});
+
 test("the items of a parent are removed when it ends", () => {
   const tree = waitingParent(2);
   tree.end(tree.child(1));

@@ -17,6 +17,11 @@ export function waitsForRuns(slot: Slot): boolean {
   return (slot.phase === "waiting" || slot.asleep) && slot.cancelled === null && slot.waitsForRuns;
 }
 
+/** Whether runs could use a slot, now or as soon as another slot is freed: skipped ones stand in line, too. */
+export function hasLine({ line, skipped }: Headcount): boolean {
+  return skipped.length > 0 || Object.keys(line).length > 0;
+}
+
 const isActive = (slot: Slot): boolean => (holdsSlot(slot) || slot.asleep) && !waitsForRuns(slot);
 
 /** Returns the headcount after a change of a slot. Undefined: the run was not alive before, or is not alive after. */

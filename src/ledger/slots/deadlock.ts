@@ -1,6 +1,6 @@
 import type { RunId } from "#kernel";
 import type { Draft } from "../draft.ts";
-import { holdsSlot, isInLine, waitsForRuns } from "./count.ts";
+import { hasLine, holdsSlot, isInLine, waitsForRuns } from "./count.ts";
 import { allot, park, room, unskip, freeSlot } from "./headcount.ts";
 import { findLowest } from "./preemption.ts";
 
@@ -29,9 +29,7 @@ function waitsForLiveRuns(draft: Draft, waiting: RunId): boolean {
  * slot. If there are only queued runs, they are dropped: they should not have been admitted.
  */
 export function fillFreedSlots(draft: Draft, at: number): void {
-  const { skipped, line: queued } = draft.tree.headcount;
-  if (skipped.length === 0 && Object.keys(queued).length === 0) return;
-  if (!isStuck(draft, null)) return;
+  if (!hasLine(draft.tree.headcount) || !isStuck(draft, null)) return;
   if (room(draft) > 0) {
     unskip(draft, null);
     return allot(draft, at);

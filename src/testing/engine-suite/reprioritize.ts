@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { EngineCase } from "./harness.ts";
-import { only, reaches } from "./history.ts";
+import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
+import { only, reaches, waitForEvent } from "./history.ts";
 import { inSpawnHarness } from "./spawn-harness.ts";
 
 /** Section 2.7: another rank for a run at work. */
@@ -52,6 +52,40 @@ export const reprioritizeCases: readonly EngineCase[] = [
         await other.result();
         (await spawner.call("a2")).answer("A2");
         assert.deepEqual((await lowered.result()).output, ["A1", "A2"]);
+      });
+    },
+  },
+  {
+    name: "2.7 a run that was lowered goes on when every other run waits for it, though one of them has heard of an end",
+    async run(harness) {
+      const worker = agentOf("worker", async (ctx) => {
+        const word = await ctx.waitFor("go");
+        // A step needs a slot.
+        return ctx.step("repeat", () => word);
+      });
+      const quick = agentOf("quick", (ctx) => ctx.waitFor("end"));
+      const middle = agentOf("middle", async (ctx) => {
+        await ctx.waitFor("hire");
+        return (await ctx.join(await ctx.spawn(worker, "work"))).output;
+      });
+      const lead = agentOf("lead", async (ctx) => {
+        const hired = [await ctx.spawn(quick, "work"), await ctx.spawn(middle, "work")];
+        return (await Promise.all(hired.map((run) => ctx.join(run)))).map(({ output }) => output);
+      });
+      await onRuntime(harness, { agents: [lead, quick, middle, worker] }, async (runtime) => {
+        const root = await runtime.start(lead, "go", { spawn: { maxAgents: 3 } });
+        const started = async (agent: string): Promise<ReturnType<typeof runtime.run>> =>
+          runtime.run((await waitForEvent(root, "run.start", (event) => event.agent === agent)).runId);
+        const [first, second] = [await started("quick"), await started("middle")];
+        await Promise.all([root, first, second].map((run) => reaches(run, "waiting")));
+        await first.signal("end", "early");
+        await first.result();
+        await second.signal("hire", null);
+        const lowered = await started("worker");
+        await reaches(lowered, "waiting");
+        await lowered.reprioritize("low");
+        await lowered.signal("go", "late");
+        assert.deepEqual((await root.result()).output, ["early", "late"]);
       });
     },
   },

@@ -1,5 +1,5 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
-import type { Slot } from "#ledger";
+import { Ledger, type Slot } from "#ledger";
 import type { InboxBatch } from "../protocol.ts";
 import { inboxOf, keepDelivered } from "./inbox.ts";
 import type { InboxRecord, RunRecord, StoredItem, TreeRecord } from "./records.ts";
@@ -68,11 +68,8 @@ export function addItem(
  */
 function mayTell(tree: TreeRecord, id: RunId): boolean {
   const { silent = [] } = tree;
-  return !hasLine(tree) && (silent.includes(id) || silent.length < maxSilent);
+  return !Ledger.hasLine(tree.ledger.headcount) && (silent.includes(id) || silent.length < maxSilent);
 }
-
-/** Whether runs stand in line for a slot. */
-export const hasLine = ({ ledger }: TreeRecord): boolean => Object.keys(ledger.headcount.line).length > 0;
 
 /** The name of the wake-up for the first item that a run does not have. */
 const wakeName = (cursor: number): string => `inbox/${cursor}`;

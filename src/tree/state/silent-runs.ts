@@ -1,6 +1,6 @@
 import type { RunId } from "#kernel";
+import { Ledger } from "#ledger";
 import type { FromRun } from "../protocol.ts";
-import { hasLine } from "./add-item.ts";
 import { dropDelivered } from "./inbox.ts";
 import type { TreeWork } from "./tree-work.ts";
 
@@ -22,7 +22,7 @@ export function noteCall(work: TreeWork, { run: id, continuation, cursor }: From
 /** Wakes the runs that must say how they stand. */
 export function wakeSilent(work: TreeWork): void {
   const { silent = [] } = work.tree;
-  if (silent.length === 0 || !hasLine(work.tree)) return;
+  if (silent.length === 0 || !Ledger.hasLine(work.tree.ledger.headcount)) return;
   work.load(silent);
   for (const id of silent) {
     leaveSilent(work, id);
