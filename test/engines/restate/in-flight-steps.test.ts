@@ -78,3 +78,32 @@ test("a closure that waits for a later attempt rejects when it is aborted", asyn
   await expect(holder.waitUntilHeld("step")).rejects.toThrow("the execution of this step has ended");
   expect(holder.waitUntilHeld("step")).toBeNull();
 });
+
+test("a step that is cancelled before a later attempt has adopted its closure is aborted at once", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 60_000 });
+  const first = steps.attempt("execution");
+  const [cancelled, left] = [await beginEndless(first, "cancelled"), await beginEndless(first, "left")];
+  first.markLost();
+  const second = steps.attempt("execution");
+  second.abortStep("cancelled", new Error("enough"));
+  expect([cancelled.aborted, left.aborted]).toEqual([true, false]);
+  expect(cancelled.reason).toEqual(new Error("enough"));
+  first.abortStep("left", new Error("late"));
+  expect(left.aborted).toBe(false);
+  steps.close();
+});
+
+test("when an execution ends, the closures of all its attempts are aborted, and an attempt that is lost ends nothing", async () => {
+  const steps = new InFlightSteps({ stepRetentionMs: 60_000 });
+  const [first, other] = [steps.attempt("execution"), steps.attempt("other")];
+  const signals = [await beginEndless(first, "early"), await beginEndless(other, "other")];
+  first.markLost();
+  const second = steps.attempt("execution");
+  signals.push(await beginEndless(second, "late"));
+  first.endExecution();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
+  second.endExecution();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, true]);
+  expect(steps.size).toBe(1);
+  steps.close();
+});

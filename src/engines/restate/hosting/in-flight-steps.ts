@@ -8,8 +8,8 @@ import type { StepResult } from "./step-results.ts";
  * closures through it. `step-results.ts` encodes the result of a closure.
  *
  * 1. While a closure runs, or its result is not known to be journaled, no second one is started here for the same step.
- * 2. A later attempt adopts the closures that it requests. The others are aborted when the attempt that began them has
- *    been lost for `stepRetentionMs`.
+ * 2. A later attempt adopts the closures that it requests. The others are aborted when it cancels them, when the execution
+ *    ends, or when the attempt that began them has been lost for `stepRetentionMs`.
  * 3. A closure that threw has no result: the next attempt runs it again.
  * 4. While its attempt is lost, a closure makes no call to an object, and gets no answer of one. So it begins nothing
  *    new (a model call, an effect) that another process, which has the execution by then, begins as well.
@@ -146,9 +146,26 @@ export class StepLease {
     if (this.#listHeld().length > 0) setTimeout(() => this.abortAll(), this.#stepRetentionMs).unref();
   }
 
+  /**
+   * Aborts the closure of a step, also one that an earlier attempt has begun and this one has not adopted: an operation
+   * may be cancelled before the engine requests its closure again.
+   */
+  abortStep(key: string, reason: Error): void {
+    if (!this.#isLost) this.#steps.get(key)?.controller.abort(reason);
+  }
+
   /** Aborts everything that still runs for this attempt: it will not be requested again. */
   abortAll(): void {
-    for (const [key, step] of this.#listHeld()) {
+    this.#abort(this.#listHeld());
+  }
+
+  /** Aborts everything that still runs for the execution, whichever attempt has begun it: the execution is over. */
+  endExecution(): void {
+    if (!this.#isLost) this.#abort([...this.#steps]);
+  }
+
+  #abort(steps: readonly (readonly [string, InFlightStep])[]): void {
+    for (const [key, step] of steps) {
       this.acknowledge(key);
       step.controller.abort(createAbandonedError());
     }

@@ -17,15 +17,15 @@ export class RestateOperation implements Operation {
    */
   readonly isFirst: boolean;
   #arrival: RestatePromise<Arrival> | null = null;
-  readonly #controller: AbortController | null;
+  readonly #abort: ((reason: Error) => void) | null;
   readonly #acknowledge: () => void;
 
   constructor(
     isFirst: boolean,
-    step: { readonly controller: AbortController; readonly acknowledge: () => void } | null = null,
+    step: { readonly abort: (reason: Error) => void; readonly acknowledge: () => void } | null = null,
   ) {
     this.isFirst = isFirst;
-    this.#controller = step?.controller ?? null;
+    this.#abort = step?.abort ?? null;
     this.#acknowledge = step?.acknowledge ?? (() => {});
   }
 
@@ -56,11 +56,11 @@ export class RestateOperation implements Operation {
   }
 
   get isStep(): boolean {
-    return this.#controller !== null;
+    return this.#abort !== null;
   }
 
   cancel(reason: Error): void {
-    if (this.outcome === null) this.#controller?.abort(reason);
+    if (this.outcome === null) this.#abort?.(reason);
   }
 
   settle(outcome: Outcome): void {

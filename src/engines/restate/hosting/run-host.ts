@@ -122,7 +122,7 @@ async function executeRun(
     seal: sealing.calls.getOwnSeal("remove").lasting,
   });
   attemptCompletedSignal.removeEventListener("abort", onLost);
-  held.abortAll();
+  held.endExecution();
   executions.end();
   fuzz?.forget(id);
   return sealJson(outputSeal(sealing.calls.getOwnSeal("output"), id), Json.of(returned ?? null));

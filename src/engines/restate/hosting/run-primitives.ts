@@ -149,7 +149,10 @@ export class RunPrimitives implements ExecutionPrimitives {
       return result.journaled;
     };
     const operation = new RestateOperation(this.isLive, {
-      controller,
+      abort: (reason) => {
+        controller.abort(reason);
+        this.#held.abortStep(step, reason);
+      },
       acknowledge: () => this.#held.acknowledge(step),
     });
     const engine = this.#restate.run(name, action, { serde: plain.binary });
