@@ -10,7 +10,7 @@
 // 2. An answer of "enabled" is at most `maxAgeMs` old, counted from the start of the read, or `maxRenewedAgeMs` while a
 //    caller renews it. Of many concurrent callers, one reads. None waits for another's read, which may be lost.
 // 3. An answer of "disabled" is never taken from the cache: it is read again. So a lifted switch blocks nothing.
-// 4. A failed read is not cached.
+// 4. A failed read is not cached, nor one that began before a change by this process: its answer may be older.
 import { Json, type CallObject, type Clock, type ObjectAddress, type TenantId } from "#kernel";
 import { switchesAddress, withProtocol, type SwitchesReply, type SwitchRecord, type SwitchRef } from "#tree";
 
@@ -49,6 +49,8 @@ interface Entry {
 export class SwitchCache {
   readonly #clock: Pick<Clock, "now">;
   readonly #entries = new Map<string, Entry>();
+  /** Number of changes by this process. */
+  #changes = 0;
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
@@ -67,6 +69,7 @@ export class SwitchCache {
 
   /** Drops the cached switches of a tenant, after a change by this process. Null: those of all tenants. */
   forget(tenantId: TenantId | null): void {
+    this.#changes += 1;
     this.#entries.delete(switchesAddress(tenantId).key);
     this.#entries.delete(everyTenant.key);
   }
@@ -117,7 +120,9 @@ export class SwitchCache {
     const askedAt = this.#clock.now();
     const before = this.#entries.get(object.key);
     if (before) this.#entries.set(object.key, { ...before, renewedAt: askedAt });
+    const changes = this.#changes;
     const reply = Json.as<SwitchesReply>(await call(object, "read", withProtocol(null)));
+    if (changes !== this.#changes) return reply;
     const known = this.#entries.get(object.key);
     if (known !== undefined && known.askedAt > askedAt) return reply;
     // The oldest entry is evicted first.

@@ -1,6 +1,6 @@
 import { DisabledError, NotFoundError, TenantId } from "reeve";
 import { type Engine } from "reeve/engine";
-import { delegateEngine, type Json } from "#kernel";
+import { delegateEngine, Json } from "#kernel";
 import { SwitchCache } from "#run";
 import { Runtime } from "#runtime";
 import { switchesAddress, withProtocol } from "#tree";
@@ -153,4 +153,21 @@ test("500 held runs go on when their agent is enabled", async () => {
   await runtime.switches.enable({ agent: "sleeper" });
   const results = await Promise.all(runs.map((run) => run.result()));
   expect(results.every(({ output }) => output === "done")).toBe(true);
+});
+
+test("an answer that was on its way when this process changed a switch is not taken again", async () => {
+  const cache = new SwitchCache(manualClock());
+  const empty = { switches: [], tenants: [] };
+  const first = Promise.withResolvers<Json>();
+  const answers = [first.promise, Promise.resolve(Json.of(empty))];
+  let asked = 0;
+  const call = (): Promise<Json> => answers[asked++] ?? Promise.reject(new Error("asked too often"));
+  const subject = { tenantId: null, agent: "writer" };
+  const early = cache.find(call, subject);
+  cache.forget(null);
+  first.resolve(Json.of(empty));
+  expect(await early).toBeNull();
+  await cache.find(call, subject);
+  expect(asked).toBe(2);
+  expect(cache.find(call, subject)).toBeNull();
 });
