@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { request, segment } from "../api/http.ts";
 import { useAgents } from "../api/queries.ts";
@@ -38,8 +38,8 @@ function matches({ name, detail }: Command, words: readonly string[]): boolean {
 }
 
 /** The newest trees, and the agents. */
-function useNamedPlaces(): readonly Command[] {
-  const { data } = useQuery({
+function useNamedPlaces(): { readonly named: readonly Command[]; readonly isLoading: boolean } {
+  const { data, isLoading } = useQuery({
     queryKey: ["runs", "recent"],
     queryFn: ({ signal }) => request<Page<RunRecord>>("/runs?roots=true&size=100", { signal }),
   });
@@ -48,12 +48,13 @@ function useNamedPlaces(): readonly Command[] {
     detail: `${agentId}, ${status}`,
     target: `/runs/${segment(treeId)}`,
   }));
-  const agents = (useAgents().data ?? []).map((agent) => ({
+  const known = useAgents();
+  const agents = (known.data ?? []).map((agent) => ({
     name: agent.name,
     detail: `agent, ${agent.model ?? "no model"}`,
     target: `/agents/${segment(agent.name)}`,
   }));
-  return [...runs, ...agents];
+  return { named: [...runs, ...agents], isLoading: isLoading || known.isLoading };
 }
 
 /** A list of pages and actions, filtered by the typed text. */
@@ -68,10 +69,13 @@ export function CommandBar({
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-  const named = useNamedPlaces();
+  // Whether Enter was pressed before the places were loaded.
+  const [isAwaited, setAwaited] = useState(false);
+  const { named, isLoading } = useNamedPlaces();
   const keys: Command = { name: "Keys", detail: "all keys, and the switch for them", target: onKeys };
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [...fixed, keys, ...named].filter((each) => matches(each, words)).slice(0, maxShown);
+  const chosen = found[at];
   const open = ({ target }: Command): void => {
     onClose();
     if (typeof target === "string") go(target);
@@ -83,9 +87,15 @@ export function CommandBar({
       event.preventDefault();
       setAt(Math.max(0, Math.min(found.length - 1, at + step)));
     }
-    const chosen = found[at];
-    if (event.key === "Enter" && chosen) open(chosen);
+    if (event.key !== "Enter") return;
+    if (chosen) open(chosen);
+    else setAwaited(isLoading);
   };
+  useEffect(() => {
+    if (!isAwaited || (isLoading && !chosen)) return;
+    setAwaited(false);
+    if (chosen) open(chosen);
+  });
   return (
     <Modal title="Search or run a command" onClose={onClose} wide>
       <input
@@ -93,17 +103,18 @@ export function CommandBar({
         aria-label="Search or run a command"
         aria-expanded="true"
         aria-controls={list}
-        aria-activedescendant={found[at] ? `${list}-${at}` : undefined}
+        aria-activedescendant={chosen ? `${list}-${at}` : undefined}
         placeholder="A page, an action, an agent, or the name, id or status of a run"
         value={text}
         onChange={({ target }) => {
           setText(target.value);
           setAt(0);
+          setAwaited(false);
         }}
         onKeyDown={press}
       />
       <CommandList id={list} commands={found} at={at} onOpen={open} />
-      {found.length === 0 && <p className="sub">No match.</p>}
+      {found.length === 0 && <p className="sub">{isLoading ? "Loading…" : "No match."}</p>}
     </Modal>
   );
 }

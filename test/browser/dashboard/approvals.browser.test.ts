@@ -167,6 +167,25 @@ test("one polite region announces requests and ends, and nothing of the stream",
   expect(sent).toEqual(["team@example.com"]);
 });
 
+test("Enter that comes before the places are loaded opens the place once they are", async () => {
+  const { agents, lead } = reportTeam();
+  const site = await siteOf(agents);
+  await site.runtime.start(lead, "Prepare it", { id: "report" });
+  const { page } = await visit(site, "/audit");
+  await page.getByRole("heading", { name: "Audit" }).waitFor();
+  const { promise: loaded, resolve: load } = Promise.withResolvers<void>();
+  await page.route("**/runs?roots=true&size=100", async (route) => {
+    await loaded;
+    await route.continue();
+  });
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("report");
+  await page.keyboard.press("Enter");
+  load();
+  await page.getByRole("treegrid").waitFor();
+  expect(page.url()).toBe(`${site.origin}/ui/runs/report`);
+});
+
 test("a pair of keys never acts as a single one, and single keys can be switched off", async () => {
   const site = await askingSite("The report is attached.");
   const { page } = await visit(site, "/approvals");
