@@ -40,6 +40,8 @@ export interface RestateServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Milliseconds to wait for an answer: a server that is starting may accept a connection and never answer. */
+const answerMs = 2_000;
 const start = { firstMs: 20, maxMs: 100, totalMs: 60_000 };
 const keptLog = 4_000;
 
@@ -159,7 +161,9 @@ class ServerProcess implements RestateServer {
 
   async #healthy(): Promise<boolean> {
     const urls = [`${this.admin}/health`, `${this.ingress}/restate/health`];
-    const answers = await Promise.allSettled(urls.map((url) => fetch(url)));
+    const answers = await Promise.allSettled(
+      urls.map((url) => fetch(url, { signal: AbortSignal.timeout(answerMs) })),
+    );
     return answers.every((answer) => answer.status === "fulfilled" && answer.value.ok);
   }
 }
