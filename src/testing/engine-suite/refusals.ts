@@ -167,7 +167,8 @@ export const refusalCases: readonly EngineCase[] = [
       await inSpawnHarness(harness, { budget: { maxTokens: 8_000 } }, async (spawner) => {
         await spawner.spawn("a");
         const held = await spawner.call("a");
-        const late = await spawner.spawn("b", { budget: { deadlineS: 1 } });
+        // Time for its call to begin to wait, on a slow machine too.
+        const late = await spawner.spawn("b", { budget: { deadlineS: 3 } });
         const waiting = await waitForEvent(
           spawner.root,
           "budget.waiting",

@@ -11,30 +11,36 @@ async function startTeam(id: string): Promise<{ readonly site: DashboardSite; re
   const team = largeTeam(size);
   const site = await siteOf(team.agents);
   await site.runtime.start(team.lead, "Prepare the report", { id, budget: { maxCostUsd: 5 } });
-  await expect.poll(() => team.waiting).toBe(size);
+  // That of the lead, and one of each researcher.
+  await waitForCalls(site, id, 1 + size);
   return { site, team };
 }
 
 const footerText = (page: Page): Promise<string | null> => page.locator(".keys .right").textContent();
 
-/** Answers calls, and waits until the tree is at rest. Returns the number of its last event. */
+/** Answers calls, and waits until the next ones wait. Returns the number of the tree's last event. */
 async function advance(site: DashboardSite, team: LargeTeam, id: string): Promise<string> {
-  const { treeId } = site.runtime.run(id);
-  const read = async (): Promise<number> =>
-    (await site.runtime.store.events.read({ tenantId: null }, treeId, { after: 0, limit: 10_000 })).length;
-  const before = await read();
-  team.answer(size);
+  const { begun } = await readEvents(site, id);
   await expect.poll(() => team.waiting).toBe(size);
-  // A model call, its money, a tool and the next call: twelve events of each.
-  let last = 0;
-  await expect
-    .poll(async () => {
-      const known = last;
-      last = await read();
-      return last > before && last === known;
-    })
-    .toBe(true);
+  team.answer(size);
+  const last = await waitForCalls(site, id, begun + size);
   return `event ${last.toLocaleString("en-US")} `;
+}
+
+/** Waits until the store has so many begun calls. The last one is the tree's last event while all of them wait. */
+async function waitForCalls(site: DashboardSite, id: string, calls: number): Promise<number> {
+  await expect.poll(async () => (await readEvents(site, id)).begun).toBe(calls);
+  return (await readEvents(site, id)).last;
+}
+
+async function readEvents(
+  site: DashboardSite,
+  id: string,
+): Promise<{ readonly begun: number; readonly last: number }> {
+  const { treeId } = site.runtime.run(id);
+  const range = { after: 0, limit: 10_000 };
+  const events = await site.runtime.store.events.read({ tenantId: null }, treeId, range);
+  return { begun: events.filter(({ type }) => type === "model.start").length, last: events.length };
 }
 
 async function shows(page: Page, foot: string): Promise<void> {
