@@ -108,6 +108,8 @@ export interface TreeState {
   readonly nextOrder: number;
   readonly headcount: Headcount;
   readonly calls: WaitingCalls;
+  /** The most input tokens that a provider has reported beyond a bound, by model. Absent: none. */
+  readonly hiddenTokens?: Readonly<Record<string, number>> | undefined;
 }
 
 /** Names rows of the ledger. */

@@ -52,6 +52,10 @@ export interface Attempt {
   /** The dimension that reduced the output. Null: none. */
   readonly shrunk: "tokens" | "cost" | null;
   readonly openedAt: number;
+  /** The key of the model's price. Absent for a tool. */
+  readonly model?: string | undefined;
+  /** The part of the ceiling for tokens that the provider counts and the caller cannot see. Absent: 0. */
+  readonly hiddenTokens?: number | undefined;
   /** The lease of the tenant's budget that the call was reserved under. Absent: none. */
   readonly leasedAt?: number | undefined;
   /** Time from which the reservation is given up if another call waits for its money. */

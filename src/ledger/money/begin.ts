@@ -24,6 +24,7 @@ import type { Begin, DecisionResult, Gate } from "../command.ts";
 import { Draft } from "../draft.ts";
 import { passFence } from "../slots/fence.ts";
 import { ceilingOf, type Grant } from "./fit.ts";
+import { hiddenFields, withHidden } from "./hidden-tokens.ts";
 import { holdSubtree } from "../slots/hold.ts";
 import { chargeLease, currentLease } from "./lease.ts";
 import { path } from "../slots/ancestry.ts";
@@ -64,7 +65,7 @@ function enter(draft: Draft, command: Begin): Gate {
   const same = attempts.find(({ id }) => id === attempt);
   if (same) return createGrant(draft, command, same);
   const unused = attempts.find((other) => other.step === step && other.isUnused);
-  if (unused && covers(unused, ask)) return takeUnused(draft, command, unused);
+  if (unused && covers(unused, ask && withHidden(draft, ask))) return takeUnused(draft, command, unused);
   if (unused) lose(draft, run, unused.id);
   const earlier = attempts.find((other) => other.step === step && other !== unused);
   if (earlier) {
@@ -131,8 +132,10 @@ export function openReserved(
     outputTokens,
   } as const;
   const lease = leasedAt === undefined ? {} : { leasedAt };
+  const hidden = hiddenFields(draft, ask);
   const attempt: Attempt = {
     ...opened,
+    ...hidden,
     ...lease,
     shrunk,
     openedAt: at,

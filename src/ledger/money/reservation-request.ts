@@ -2,8 +2,10 @@ import type { Price } from "#kernel";
 
 /** The amounts that a model call requests. */
 export interface ReservationRequest {
-  /** An upper bound of the input. */
+  /** An upper bound of the input, as far as the caller can count it. */
   readonly inputTokens: number;
+  /** The key of the model's price. Absent: nothing is known of the model. */
+  readonly model?: string | undefined;
   /** Set if the call has no size bound. It is refused if tokens or cost are limited. */
   readonly unbounded?: true | undefined;
   readonly outputTokens: number;

@@ -3,6 +3,7 @@ import { Amounts } from "./amounts.ts";
 import type { ReservationRequest } from "./reservation-request.ts";
 import { findAhead } from "./call-line.ts";
 import type { Begin, Gate } from "../command.ts";
+import { withHidden } from "./hidden-tokens.ts";
 import { leaseLimit } from "./lease.ts";
 import type { TreeLease } from "../state.ts";
 import type { Draft } from "../draft.ts";
@@ -36,7 +37,8 @@ export interface ReserveCommand extends Pick<Begin, "run" | "step" | "leaseIsFin
  * Finds the largest output that fits every limit on the path. Changes nothing. A call that may wait does so while a
  * call in flight could free more output, and behind calls that wait already. @throws RangeError for an invalid request.
  */
-export function reservation(draft: Draft, command: ReserveCommand, ask: ReservationRequest): Reservation {
+export function reservation(draft: Draft, command: ReserveCommand, request: ReservationRequest): Reservation {
+  const ask = withHidden(draft, request);
   const accounts = accountCaps(draft, command, ask);
   const isLeaseOver = needsLease(draft, command);
   const lease = isLeaseOver ? none : leaseCaps(draft, command);

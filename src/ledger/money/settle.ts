@@ -6,6 +6,7 @@ import type { BookedAmounts, DecisionResult, Reconcile, ReconciledAmounts, Settl
 import { Draft } from "../draft.ts";
 import { chargeLease } from "./lease.ts";
 import { path } from "../slots/ancestry.ts";
+import { noteHidden } from "./hidden-tokens.ts";
 import { lose } from "./lose.ts";
 import type { LedgerState } from "../state.ts";
 
@@ -50,6 +51,7 @@ function closeAttempt(draft: Draft, { run, usage }: Settle, open: Attempt): Book
   }
   const { attempts } = draft.accounts.need(run);
   draft.accounts.patch(run, { attempts: attempts.filter((other) => other !== open) });
+  noteHidden(draft, open, usage);
   const real = realOf(usage, open.price);
   book(draft, path(draft.slots, run), Account.settle(open.ceiling, real));
   chargeLease(draft, open.leasedAt, Amounts.subtract(real.amounts, open.ceiling));

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
-import { ChatMessage, Json, type Agent, type Model, type Usage } from "#kernel";
+import {
+  BudgetExhaustedError,
+  ChatMessage,
+  Json,
+  type Agent,
+  type LlmOptions,
+  type Model,
+  type RunContext,
+  type Usage,
+} from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { historyOf, only } from "./history.ts";
-import { ask, greedyModel, micros, spender, tokenPrice, total } from "./spender.ts";
+import { ask, greedyModel, micros, prompt, spender, tokenPrice, total, type GreedyModel } from "./spender.ts";
 
 /** Ten micro-dollars for each token. */
 const dear = { input: 10_000_000, output: 10_000_000 };
@@ -92,6 +101,39 @@ export const priceCases: readonly EngineCase[] = [
       });
     },
   },
+  {
+    name: "3.7 input tokens that a provider reports beyond a bound are added to every later bound of that model in the tree",
+    async run(harness) {
+      const model = countingModel(30);
+      const plain = greedyModel({ id: "plain", price: tokenPrice });
+      const child = agentOf("child", (ctx) => tryCall(ctx, ask(500)), { model });
+      const root = agentOf(
+        "root",
+        async (ctx) => {
+          const { output } = await ctx.join(await ctx.spawn(child, "go"));
+          // The child has used 530 of 1,000, and 100 are kept for landing.
+          const tooMuch = await tryCall(ctx, ask(341));
+          const ofOther = await tryCall(ctx, ask(100, { model: plain }));
+          const tooMuchToLand = await tryCall(ctx, ask(341, { landing: true }));
+          return [
+            output ?? null,
+            tooMuch,
+            ofOther,
+            tooMuchToLand,
+            await tryCall(ctx, ask(340, { landing: true })),
+          ];
+        },
+        { model },
+      );
+      await onRuntime(harness, { agents: [root, child] }, async (runtime) => {
+        const run = await runtime.start(root, "go", { budget: { maxCostUsd: micros(1_000) } });
+        const { output, costMicros } = await run.result();
+        assert.deepEqual(output, ["made", "cost", "made", "cost", "made"]);
+        assert.equal(costMicros, 1_000);
+      });
+      assert.equal(total(model.bill) + total(plain.bill), 1_000);
+    },
+  },
 ];
 
 /** Asks, goes on in a fresh execution, asks the same, and something else. */
@@ -110,3 +152,27 @@ function continuingAgent(model: Model): Agent {
     { model },
   );
 }
+
+/** A model that uses its whole grant, and whose provider counts more input than was sent. */
+function countingModel(hiddenTokens: number): GreedyModel {
+  const model = greedyModel({ id: "counting", price: tokenPrice });
+  const bill: Usage[] = [];
+  return {
+    ...model,
+    bill,
+    async generate(request, call) {
+      const answer = await model.generate(request, call);
+      const { input, output } = answer.usage ?? { input: 0, output: 0 };
+      const usage = { input: input + hiddenTokens, output };
+      bill.push(usage);
+      return { ...answer, usage };
+    },
+  };
+}
+
+/** Makes a call. Returns `made`, or the dimension of the limit that refused it. */
+const tryCall = (ctx: RunContext, call: LlmOptions): Promise<Json> =>
+  ctx.llm(prompt, call).then(
+    () => "made",
+    (error: unknown) => (error instanceof BudgetExhaustedError ? error.dimension : "another error"),
+  );

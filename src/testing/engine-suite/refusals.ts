@@ -275,7 +275,7 @@ export const refusalCases: readonly EngineCase[] = [
     name: "3.7 a run that waits for top-ups continues once one covers the excess",
     async run(harness) {
       let calls = 0;
-      const model = greedyModel({ reports: () => ({ input: calls++ === 0 ? 5_000 : 10, output: 0 }) });
+      const model = greedyModel({ reports: () => ({ input: 0, output: calls++ === 0 ? 5_000 : 10 }) });
       const patient = spender(model, [ask(100), ask(100)]);
       await onRuntime(harness, { agents: [patient] }, async (runtime) => {
         const run: RunHandle = await runtime.start(patient, "go", {
@@ -285,7 +285,7 @@ export const refusalCases: readonly EngineCase[] = [
         await reaches(run, "waiting");
         await run.topUp({ maxTokens: 5_000 });
         const { status, usage } = await run.result();
-        assert.deepEqual([status, usage.input], ["completed", 5_010]);
+        assert.deepEqual([status, usage.output], ["completed", 5_010]);
       });
     },
   },

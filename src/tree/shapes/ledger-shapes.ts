@@ -25,7 +25,7 @@ import {
   usage,
 } from "./parts.ts";
 
-const { boolean, count, list, number, object, oneOf, optional, orNull, text } = Shape;
+const { boolean, count, list, map, number, object, oneOf, optional, orNull, text } = Shape;
 
 const amounts = object<Account["settled"]>({ tokens: number, costMicros: number });
 
@@ -51,6 +51,8 @@ const attempt = object<RunAccount["attempts"][number]>({
   outputTokens: number,
   shrunk: orNull(oneOf("tokens", "cost")),
   openedAt: number,
+  model: optional(text()),
+  hiddenTokens: optional(count),
   leasedAt: optional(number),
   dueAt: number,
   isUnused: optional(Shape.true),
@@ -58,6 +60,7 @@ const attempt = object<RunAccount["attempts"][number]>({
 
 const ask = Shape.open<ReservationRequest>({
   inputTokens: number,
+  model: optional(text()),
   unbounded: optional(Shape.true),
   outputTokens: number,
   minOutputTokens: number,
@@ -169,6 +172,7 @@ export const treeState = object<TreeState>({
     line,
   }),
   calls: object<TreeState["calls"]>({ line, due: numberOrNull }),
+  hiddenTokens: optional(map(count)),
 });
 
 export const budgetAccount = object<BudgetAccount>({
