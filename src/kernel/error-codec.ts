@@ -6,7 +6,6 @@ import {
   DeltasCutError,
   ForeignError,
   GuardrailHalt,
-  IdConflictError,
   IncompatibleVersionError,
   KeyDestroyedError,
   MiddlewareTermination,
@@ -32,6 +31,7 @@ import {
 
 import { ApprovalRefusedError } from "./approval.ts";
 import { DisabledError } from "./disabled-error.ts";
+import { IdConflictError } from "./id-conflict-error.ts";
 import { InvalidInputError } from "./input.ts";
 import { findJsonProblem } from "./json.ts";
 import { ModelError } from "./model-error.ts";

@@ -175,17 +175,6 @@ export class NestedStepError extends ReeveError {
   }
 }
 
-/** The id names a tree that was started with another agent or input, for another user or with other limits. */
-export class IdConflictError extends ReeveError {
-  readonly code = "id-conflict";
-  readonly id: string;
-
-  constructor({ id }: { readonly id: string }) {
-    super(`${id} was started with another agent or input, for another user or with other limits`);
-    this.id = id;
-  }
-}
-
 /** The session is in a turn or a compaction. */
 export class SessionBusyError extends ReeveError {
   readonly code = "session-busy";

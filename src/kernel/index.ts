@@ -13,6 +13,7 @@ export {
 } from "./approval.ts";
 export type { CancellationToken } from "./cancellation.ts";
 export { checkDuration, checkMoment } from "./check-time.ts";
+export { checkRule, checkTerms } from "./check-terms.ts";
 export type { Clock } from "./clock.ts";
 export type {
   AttachOptions,
@@ -128,6 +129,7 @@ export type {
 export { ModelError, type ModelErrorKind } from "./model-error.ts";
 export { DisabledError } from "./disabled-error.ts";
 export { StoredValueError } from "./stored-value-error.ts";
+export { IdConflictError } from "./id-conflict-error.ts";
 export { ProgramError, RuntimeClosedError } from "./program-error.ts";
 export { type Micros, Money } from "./money.ts";
 export { Page, type PageRequest, type PageCursor } from "./page.ts";
@@ -223,7 +225,14 @@ export {
   type SpendSum,
   type TreeSpend,
 } from "./spend.ts";
-export { ExecutionBudget, type HistoryRetention, Priority, SpawnBudget, Supervision } from "./supervision.ts";
+export {
+  ExecutionBudget,
+  type HistoryRetention,
+  Priority,
+  retentions,
+  SpawnBudget,
+  Supervision,
+} from "./supervision.ts";
 export { type ShownValue, ToolResult, type UnfinishedValue } from "./tool-result.ts";
 export type {
   Compaction,

@@ -25,6 +25,9 @@ export const Priority = {
 /** Retention of an agent's content: never written, until its tree ends, or permanently. */
 export type HistoryRetention = "none" | "run" | "permanent";
 
+/** The values of {@link HistoryRetention}, the shortest first. */
+export const retentions = Object.freeze(["none", "run", "permanent"]) satisfies readonly HistoryRetention[];
+
 /** Limits on the number of agents of a tree, concurrent and total. Shared by the whole tree. */
 export interface SpawnBudget {
   /** Live runs, root included. Default: 50. */

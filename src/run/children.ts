@@ -1,5 +1,6 @@
 import {
   CancellationError,
+  checkTerms,
   decodeError,
   ExecutionBudget,
   Json,
@@ -94,6 +95,7 @@ export class Children {
     options: ChildOptions,
   ): Promise<SpawnedHandle> {
     const { driver, uuid, labels } = this.#deps;
+    checkTerms(options);
     const messageId = MessageId.of(uuid());
     // Nothing is awaited outside a step, so the order of the journal stays the same.
     const parts = task?.parts instanceof Promise ? await task.parts : (task?.parts ?? { text: null });

@@ -1,4 +1,12 @@
-import { AgentId, ProgramError, type Agent, type Guardrail, type AgentSpec, type Tool } from "#kernel";
+import {
+  AgentId,
+  checkTerms,
+  ProgramError,
+  type Agent,
+  type Guardrail,
+  type AgentSpec,
+  type Tool,
+} from "#kernel";
 import {
   handoffOf,
   handoffTargets,
@@ -79,9 +87,19 @@ function agentProblems(agent: Agent): readonly string[] {
           `agent ${name} has a budget.maxCostUsd, and the price of its model ${model.id} is not known: state it with languageModel(model, { price: { input: <micro-dollars per million tokens>, output: <...> } })`,
         ]
       : []),
+    ...termProblems(agent).map((problem) => `agent ${name}: ${problem}`),
     ...tools.flatMap((tool) => toolProblems(name, tool)),
     ...findRepeated(tools.map((tool) => tool.name)).map((tool) => repeatedTool(agent, tool)),
   ];
+}
+
+function termProblems({ priority, retention }: Agent): readonly string[] {
+  try {
+    checkTerms({ priority, retention });
+    return [];
+  } catch (error) {
+    return [errorMessage(error)];
+  }
 }
 
 function toolProblems(agent: string, tool: Tool): readonly string[] {

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import {
+  checkTerms,
   ExecutionBudget,
   Labels,
   MessageId,
@@ -55,6 +56,7 @@ export function createOpening(
   const { retention = "permanent" } = host;
   const at = clock.now();
   const { deadlineS } = options;
+  checkTerms(options);
   const caller = TraceParent.parse(options.traceparent ?? "");
   return {
     treeId,
@@ -109,11 +111,25 @@ function checkName(name: string): string {
 }
 
 /**
- * Returns a hash that is the same for a repeated start. It covers user and limits: another user must not get the tree,
- * nor a caller other limits than requested.
+ * Returns a hash that is the same for a repeated start. It covers everything that a caller asks for and then relies on:
+ * no caller must get the tree of another user, or one with wider limits, rules or labels than requested. It leaves out what
+ * changes between two tries of one request (metadata, trace) and what the program decides (defaults of agent and
+ * runtime, and a version that its author does not state).
  */
-function startHash({ id }: Agent<unknown>, input: PreparedInput, options: StartOptions): string {
-  const { user, budget, spawn, deadlineS, after } = options;
-  const asked = [id, input.key, user ?? null, budget ?? {}, spawn ?? {}, deadlineS ?? null];
-  return hash("sha256", JSON.stringify(after === undefined ? asked : [...asked, after]));
+function startHash({ id, version }: Agent<unknown>, input: PreparedInput, options: StartOptions): string {
+  const { user, session, after, budget, spawn, deadlineS, permissions, labels, retention, priority } =
+    options;
+  const terms = {
+    agent: [id, version],
+    input: input.key,
+    user,
+    session,
+    after,
+    limits: [budget ?? {}, spawn ?? {}, deadlineS],
+    permissions: permissions ?? [],
+    labels: Labels.of(labels ?? {}),
+    retention,
+    priority,
+  };
+  return hash("sha256", JSON.stringify(terms));
 }

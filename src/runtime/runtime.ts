@@ -202,7 +202,7 @@ export class Runtime {
     const host = { ...this.#options, clock: this.#clock, prices: this.#prices };
     const version = agentVersion(known);
     const argument = createOpening({ agent, version, input: given, treeId, compaction }, host, options);
-    const opened = await openTree(this.#options.engine, { tree, open: argument }, options);
+    const opened = await openTree(this.#options, { tree, open: argument }, options);
     return this.#handle(tree, RunId.root(treeId), opened.execution);
   }
 

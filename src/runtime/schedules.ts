@@ -1,6 +1,7 @@
 import {
   AgentId,
   checkDuration,
+  checkTerms,
   ExecutionBudget,
   Json,
   Labels,
@@ -219,12 +220,13 @@ function checkOwner({ tenant, user }: ScheduleOwner): ScheduleOwner {
   return { tenant, user: user === undefined || user === null ? null : UserId.of(user) };
 }
 
-/** Checks the limits now, because a mistake would otherwise show at the first tick. @throws RangeError, TypeError */
+/** Checks the terms now, because a mistake would otherwise show at the first tick. @throws RangeError, TypeError */
 function checkStartOptions(options: ScheduledStart): ScheduledStart {
   const { budget, spawn, deadlineS, priority, retention, permissions, labels, metadata } = options;
   ExecutionBudget.of(budget);
   SpawnBudget.of(spawn);
   checkDuration("deadlineS", deadlineS ?? 0);
+  checkTerms(options);
   return {
     ...(budget && { budget }),
     ...(spawn && { spawn }),

@@ -12,7 +12,11 @@ import type { DeltaEndpointOptions } from "#deltas";
 
 /** The options of a start. */
 export interface StartOptions {
-  /** Id of the tree. The same id again is the same tree. Default: a fresh one. */
+  /**
+   * Id of the tree. The same id again is the same tree, and an IdConflictError on other terms. `name`, `channel`,
+   * `metadata`, `traceparent` and `onBusy` may differ. On the local engine, the id of a tree that another process has
+   * recorded in a durable store is refused. Default: a fresh one.
+   */
   readonly id?: string;
   /** The name of the tree in lists, at most 120 characters. It is stored unencrypted, like ids. Default: none. */
   readonly name?: string;

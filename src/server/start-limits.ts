@@ -1,4 +1,4 @@
-import { ExecutionBudget, Priority, SpawnBudget, type Agent, type StartLimits } from "#kernel";
+import { checkTerms, ExecutionBudget, Priority, SpawnBudget, type Agent, type StartLimits } from "#kernel";
 import type { StartOptions } from "#runtime";
 import { HttpError } from "./http-error.ts";
 import type { Call } from "./route.ts";
@@ -12,8 +12,7 @@ const budgetFields = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"] as con
 export function checkLimits({ budget, priority, maxAgents }: StartLimits): void {
   ExecutionBudget.of(budget);
   SpawnBudget.of(maxAgents === undefined ? {} : { maxAgents });
-  if (priority !== undefined && !Priority.all.includes(priority))
-    throw new TypeError(`priority must be one of ${Priority.all.join(", ")}, got ${priority}`);
+  checkTerms({ priority });
 }
 
 /**

@@ -55,6 +55,7 @@ const samples: readonly ReeveError[] = [
   new UnjournaledAwaitError({ run: "t~0", lastStep: "look:1" }),
   new NestedStepError({ step: "look:1" }),
   new IdConflictError({ id: "books" }),
+  new IdConflictError({ id: "books", isOfOtherProcess: true }),
   new SessionBusyError({ session: "talk" }),
   new DisabledError({ what: "agent", id: "writer", reason: "leaks" }),
   new RunEndedError({ run: "t~0" }),

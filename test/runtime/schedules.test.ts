@@ -212,6 +212,9 @@ test("mistakes are refused when a schedule is set, not at its first tick", async
   await expect(set(Json.as({ catchUp: "some" }))).rejects.toThrow(/catchUp must be/);
   await expect(set(Json.as({ overlap: "wait" }))).rejects.toThrow(/overlap must be/);
   await expect(set({ budget: { maxTokens: -1 } })).rejects.toThrow(/maxTokens/);
+  await expect(set(Json.as({ priority: "urgent" }))).rejects.toThrow(/priority must be one of/);
+  await expect(set(Json.as({ retention: "always" }))).rejects.toThrow(/retention must be one of/);
+  await expect(set(Json.as({ permissions: [{ nonsense: true }] }))).rejects.toThrow(/permissions\[0\]/);
   await expect(set({ key: "0123" })).rejects.toThrow(/needs a store/);
   await expect(set({ input: {} })).rejects.toThrow(/empty/);
   await expect(set({ agent: { ...agent, id: AgentId.of("stranger") } })).rejects.toThrow(NotFoundError);

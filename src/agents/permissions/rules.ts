@@ -1,6 +1,7 @@
 import {
   AgentId,
   type ArgumentTest,
+  checkRule,
   isJsonObject,
   type Json,
   type PermissionRequest,
@@ -25,12 +26,15 @@ export const pickStricter = (one: PermissionDecision, other: PermissionDecision)
 
 /**
  * Creates permissions from rules and functions. The strictest decision about a call counts. If there is none,
- * `otherwise` decides; by default safe calls run and all other calls require approval.
+ * `otherwise` decides; by default safe calls run and all other calls require approval. @throws TypeError for a rule that
+ * is none.
  */
 export function permissions(
   sources: readonly PermissionSource[],
   { otherwise = defaultPermissions }: { readonly otherwise?: Permissions } = {},
 ): Permissions {
+  for (const [index, source] of sources.entries())
+    if (typeof source !== "function") checkRule(source, `rule ${index}`);
   return {
     decide: async (request) => {
       let verdict: PermissionDecision | null = null;

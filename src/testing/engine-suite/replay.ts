@@ -7,6 +7,7 @@ import {
   ToolRefusedError,
   type Json,
 } from "#kernel";
+import type { StartOptions } from "#runtime";
 import { say, scriptedModel } from "../scripted-model.ts";
 import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
@@ -171,6 +172,41 @@ export const replayCases: readonly EngineCase[] = [
         await assert.rejects(again.signal("finish"), RunEndedError);
       });
       assert.equal(executed, 1);
+    },
+  },
+  {
+    name: "5.1 a known id with other rules, labels, session, retention, priority or agent version is a conflict",
+    async run(harness) {
+      const lead = agentOf("lead", async () => "done", { version: "1" });
+      const session = crypto.randomUUID();
+      const terms: StartOptions = {
+        session,
+        permissions: [{ tool: "*", verdict: "deny" }],
+        labels: { untrusted: true },
+        retention: "permanent",
+        priority: "high",
+      };
+      const without = (name: string): StartOptions =>
+        Object.fromEntries(Object.entries(terms).filter(([term]) => term !== name));
+      const others: readonly StartOptions[] = [
+        { ...terms, session: `${session}-2` },
+        { ...terms, permissions: [{ tool: "*", verdict: "ask" }] },
+        { ...terms, labels: { private: true } },
+        { ...terms, retention: "none" },
+        { ...terms, priority: "low" },
+        ...Object.keys(terms).map(without),
+      ];
+      await onRuntime(harness, { agents: [lead] }, async (runtime) => {
+        const id = `order-${crypto.randomUUID()}`;
+        const conflict = (error: unknown): boolean => error instanceof IdConflictError && error.id === id;
+        const run = await runtime.start(lead, "go", { ...terms, id });
+        for (const other of others)
+          await assert.rejects(runtime.start(lead, "go", { ...other, id }), conflict, JSON.stringify(other));
+        await assert.rejects(runtime.start({ ...lead, version: "2" }, "go", { ...terms, id }), conflict);
+        const again = await runtime.start(lead, "go", { ...terms, id, metadata: { try: 2 } });
+        assert.equal(again.runId, run.runId);
+        assert.equal((await again.result()).output, "done");
+      });
     },
   },
 ];

@@ -28,6 +28,7 @@ import {
   type TopicId,
   type TreeId,
   type Usage,
+  retentions,
 } from "#kernel";
 import { Shape } from "#base";
 
@@ -53,7 +54,7 @@ export const texts = list(text());
 export const numberOrNull = orNull(number);
 
 export const priority: Shape<Priority> = oneOf("background", "low", "normal", "high", "critical");
-export const retention: Shape<HistoryRetention> = oneOf("none", "run", "permanent");
+export const retention: Shape<HistoryRetention> = oneOf(...retentions);
 export const endStatus: Shape<EndStatus> = oneOf("completed", "landed", "failed", "cancelled");
 export const stopReason = Shape.textLike<StopReason>("a stop reason", (value) =>
   StopReason.all.some((known) => known === value),

@@ -217,7 +217,7 @@ test("a step calls objects without a journal, and gets their errors", async () =
   );
   expect(await result).toEqual([
     1,
-    `Error: ${object.key} was started with another agent or input, for another user or with other limits`,
+    `Error: ${object.key} was started with another agent, input, user or conversation, or with other limits, rules, labels, retention or priority: use another id`,
   ]);
 });
 
