@@ -44,6 +44,15 @@ export interface UnfinishedValue {
   readonly [unfinishedMark]: true;
 }
 
+const unknownMark: unique symbol = Symbol.for("reeve.unknown-outcome");
+
+/** The end of a call that may or may not have happened: the tool cannot tell. */
+interface UnknownOutcome {
+  /** Shown to the model. Null: none. */
+  readonly reason: string | null;
+  readonly [unknownMark]: true;
+}
+
 /** Options of the next execution. */
 interface NextExecution {
   /**
@@ -106,6 +115,14 @@ export const ToolResult = {
     rerun: options.rerun ?? false,
     [unfinishedMark]: true,
   }),
+  /**
+   * Ends a call that was sent and not answered: it may or may not have happened. Returned by `execute`. The model is
+   * told so, or a person decides if the tool has `onUnknown: "ask"`. Nothing repeats the call by itself. The reason is
+   * for the model.
+   */
+  unknownOutcome: (reason?: string): UnknownOutcome => ({ reason: reason ?? null, [unknownMark]: true }),
+  /** Whether a tool has returned a value of `unknownOutcome`. */
+  isUnknownOutcome: (value: unknown): value is UnknownOutcome => isMarked(value, unknownMark),
   /** Whether a tool has returned a value of `ask` or `later`. */
   isUnfinished: (value: unknown): value is UnfinishedValue => isMarked(value, unfinishedMark),
 } as const;

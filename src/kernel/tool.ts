@@ -61,7 +61,8 @@ export interface EffectTool<Input = unknown> extends ToolBase<Input> {
   /**
    * Executes the tool. Returns anything that JSON can hold, or a promise of it: dates become ISO text, undefined
    * becomes null. A value of `ToolResult.terminate` is the answer of the turn; of `ToolResult.show`, content for the
-   * model; of `ToolResult.ask` or `ToolResult.later`, the end of an execution that is followed by another one.
+   * model; of `ToolResult.ask` or `ToolResult.later`, the end of an execution that is followed by another one; of
+   * `ToolResult.unknownOutcome`, the end of a call that may have happened.
    */
   execute(input: Input, call: EffectCall): unknown;
   /**

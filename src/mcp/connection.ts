@@ -22,10 +22,19 @@ const maxMessage = 2_000;
 export class McpCallError extends Error {
   /** Whether the server has answered, with an error. */
   readonly isAnswer: boolean;
+  /** Whether the request was sent, and the server may have carried it out. */
+  readonly mayHaveRun: boolean;
 
-  constructor(message: string, { isAnswer = true }: { readonly isAnswer?: boolean } = {}) {
+  constructor(
+    message: string,
+    {
+      isAnswer = true,
+      mayHaveRun = false,
+    }: { readonly isAnswer?: boolean; readonly mayHaveRun?: boolean } = {},
+  ) {
     super(message);
     this.isAnswer = isAnswer;
+    this.mayHaveRun = mayHaveRun;
   }
 }
 
@@ -78,7 +87,10 @@ export class Connection {
         });
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw error instanceof McpCallError ? error : toCallError(error);
+        // It could not be connected, so nothing was sent.
+        throw error instanceof McpCallError
+          ? error
+          : new McpCallError(shorten(messageOf(error)), { isAnswer: hasNumberAsCode(error) });
       } finally {
         this.#end();
       }
@@ -155,20 +167,39 @@ export class Connection {
 
   #toError({ fault }: Session, error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
+    if (error instanceof McpCallError) return error;
     const why = fault();
     if (why !== null)
-      return new McpCallError(`${this.#address.name}: ${why}; the call may or may not have happened`, {
-        isAnswer: false,
-      });
-    return toCallError(error);
+      return new McpCallError(`${this.#address.name}: ${why}`, { isAnswer: false, mayHaveRun: true });
+    const isAnswer = hasNumberAsCode(error);
+    return new McpCallError(shorten(messageOf(error)), {
+      isAnswer,
+      mayHaveRun: !isAnswer && !isRefused(error),
+    });
   }
 }
 
 /** An error that the server has answered with has a number as its code. */
-const toCallError = (error: unknown): McpCallError =>
-  new McpCallError(shorten(messageOf(error)), {
-    isAnswer: error instanceof Error && "code" in error && typeof error.code === "number",
-  });
+const hasNumberAsCode = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && typeof error.code === "number";
+
+/** Errors of the client package that it throws before it sends anything. */
+const unsentCodes: ReadonlySet<unknown> = new Set([
+  "NOT_CONNECTED",
+  "NOT_INITIALIZED",
+  "CAPABILITY_NOT_SUPPORTED",
+  "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION",
+]);
+
+/** Whether a request was not sent, or was refused over HTTP: no server carries out what it answers with 4xx. */
+function isRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const status: unknown = Reflect.get(error, "status");
+  // 408: a proxy may have waited for the server in vain.
+  const isHttpRefusal = typeof status === "number" && status >= 400 && status < 500 && status !== 408;
+  const isUnauthorized = Reflect.get(error.constructor, "mcpBrand") === "mcp.UnauthorizedError";
+  return isHttpRefusal || isUnauthorized || unsentCodes.has(Reflect.get(error, "code"));
+}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
 

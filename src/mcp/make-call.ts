@@ -28,13 +28,21 @@ interface PinnedCall {
   readonly call: EffectCall;
 }
 
-/** Calls a pinned tool, if the server still lists it as approved. Failures are returned as results. */
+/** A call that was sent and not answered. */
+class UnansweredError extends McpCallError {}
+
+/**
+ * Calls a pinned tool, if the server still lists it as approved. Failures are returned as results; a call that was sent
+ * and not answered has an unknown outcome.
+ */
 export async function callPinned(
   connection: Connection,
   settings: CallSettings,
   { pin, input, call }: PinnedCall,
 ): Promise<unknown> {
   const limited = { signal: call.signal, timeoutMs: settings.timeoutMs };
+  // Before the timeout of the tool, which cannot tell whether the call was sent.
+  const until = performance.now() + settings.timeoutMs;
   const { resumed } = call;
   const task = resumed && readTaskState(resumed.state);
   if (task)
@@ -50,7 +58,7 @@ export async function callPinned(
       settings.onProblem(problem);
       throw new McpCallError(problem);
     }
-    return continueCall(connection, settings, { pin, input, call, known });
+    return continueCall(connection, settings, { pin, input, call, known, until });
   });
 }
 
@@ -60,6 +68,7 @@ export async function asResult(signal: AbortSignal, body: () => Promise<unknown>
     return await body();
   } catch (error) {
     if (signal.aborted || !(error instanceof McpCallError || error instanceof TypeError)) throw error;
+    if (error instanceof UnansweredError) return ToolResult.unknownOutcome(error.message);
     return ToolResult.show([ContentBlock.text(error.message)], { isError: true });
   }
 }
@@ -80,11 +89,17 @@ async function findCallProblem(
   return `tool ${pin.name} of MCP server ${server} ${what}. It is off until reeve mcp pin ${server} approves it`;
 }
 
+interface SentCall extends PinnedCall {
+  readonly known: CallState | null;
+  /** The time by which it must have been answered, on the clock of `performance`. */
+  readonly until: number;
+}
+
 /** Makes the call, with the user's answers if it requested input. */
 async function continueCall(
   connection: Connection,
   settings: CallSettings,
-  { known: first, ...made }: PinnedCall & { readonly known: CallState | null },
+  { known: first, ...made }: SentCall,
 ): Promise<unknown> {
   const { pin, call } = made;
   let known = first;
@@ -104,7 +119,7 @@ async function continueCall(
 async function request(
   connection: Connection,
   { timeoutMs }: CallSettings,
-  { pin, input, call, known }: PinnedCall & { readonly known: CallState | null },
+  { pin, input, call, known, until }: SentCall,
 ): Promise<unknown> {
   const given: JsonObject = isJsonObject(input) ? input : {};
   // The package's types omit the answers, although its wire format has them.
@@ -117,14 +132,21 @@ async function request(
       ...(known.requestState !== null && { requestState: known.requestState }),
     }),
   } as CallToolRequest["params"];
-  return connection.use({ signal: call.signal, timeoutMs }, (client, options) =>
-    client.callTool(params, {
+  const limited = { signal: call.signal, timeoutMs };
+  const answer = connection.use(limited, async (client, options) => {
+    const timeout = until - performance.now();
+    if (timeout <= 0) throw new McpCallError(`not called: ${timeoutMs / 1000} s had passed before`);
+    return client.callTool(params, {
       ...options,
+      timeout,
       allowInputRequired: true,
       // The schema of its output is not compiled: it is the server's.
       toolDefinition: { name: pin.name, inputSchema: { type: "object" } },
       onprogress: ({ progress, total, message }) =>
         call.update({ progress, ...(total !== undefined && { total }), ...(message && { message }) }),
-    }),
-  );
+    });
+  });
+  return answer.catch((error: unknown) => {
+    throw error instanceof McpCallError && error.mayHaveRun ? new UnansweredError(error.message) : error;
+  });
 }

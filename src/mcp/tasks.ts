@@ -102,7 +102,8 @@ export async function followTask(
       found,
     });
   } catch (error) {
-    if (!(error instanceof McpCallError) || error.isAnswer || task.failures >= maxFailures) throw error;
+    if (!(error instanceof McpCallError) || error.isAnswer) throw error;
+    if (task.failures >= maxFailures) return ToolResult.unknownOutcome(error.message);
     const again = { ...state.task, polls: task.polls, failures: task.failures + 1 };
     const next: TaskState = { task: again, open: [], responses: given };
     return ToolResult.later(Math.max(1, again.failures * 3), next, { rerun: true });

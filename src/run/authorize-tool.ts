@@ -40,6 +40,7 @@ import { toGuardedTool, type GuardrailLog } from "./guardrails.ts";
 import { refuseDisabledTool } from "./held-step.ts";
 import type { RunServices } from "./run-services.ts";
 import type { StepRecord } from "./step.ts";
+import { toUnknownText } from "./tool-outcome.ts";
 import { awaitResumption, type Resumption, type UnfinishedCall } from "./unfinished-call.ts";
 
 /** A requested tool call. */
@@ -215,9 +216,9 @@ async function askPerson(
 /**
  * Closes an attempt whose outcome stays unknown, because the run's account lists open attempts. Returns the refusal.
  */
-export function abandonAttempt({ engine }: RunServices, { name }: Tool, lost: AttemptId): string {
+export function abandonAttempt({ engine }: RunServices, tool: Tool, lost: AttemptId): string {
   engine.driver.outbox.settle({ attempt: lost, usage: null });
-  return `the outcome of ${name} is unknown: it may or may not have happened; do not assume either`;
+  return toUnknownText(tool, null);
 }
 
 /** Decides about a call, inside its step. Null: the step must end. */

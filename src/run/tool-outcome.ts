@@ -13,6 +13,10 @@ export function toFailure({ engine }: RunServices, { name }: Tool, error: unknow
   return { result: ToolResult.failure(safeMessage(error)), diagnostic };
 }
 
+/** Returns what the model is told of a call that may or may not have happened. */
+export const toUnknownText = ({ name }: Tool, reason: string | null): string =>
+  `the outcome of ${name} is unknown: it may or may not have happened; do not assume either${reason === null ? "" : ` (${safeMessage(reason)})`}`;
+
 /** Converts a tool's value to a result. Returns an error result if JSON cannot hold it, or if it is too large. */
 export function toResult(tool: string, value: unknown): ToolResult {
   if (ToolResult.isTerminating(value)) {

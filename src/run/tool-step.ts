@@ -5,20 +5,16 @@ import {
   GuardrailHalt,
   Labels,
   MiddlewareTermination,
-  PreemptedError,
   ProgramError,
-  ToolRefusedError,
   ToolResult,
-  type EffectCall,
   type EffectTool,
   type Json,
-  type ResumedCall,
   ReeveError,
   type RunContext,
   type RunTool,
 } from "#kernel";
 import { isTeamTool } from "#agents";
-import { copyJson, safeMessage, withTimeout } from "#base";
+import { copyJson, safeMessage } from "#base";
 import {
   abandonAttempt,
   authorizeTool,
@@ -27,20 +23,15 @@ import {
   type RefusedCall,
   type ToolCall,
 } from "./authorize-tool.ts";
-import { createEmbed } from "./embed-texts.ts";
+import { executeEffect, type CheckLog, type DoneCall, type LostCall } from "./execute-effect.ts";
 import { recordedDiagnostic } from "./failures.ts";
-import { GatedStep, toStepScope, type StepExecution, type StepStop } from "./gated-step.ts";
+import { GatedStep, type StepExecution, type StepStop } from "./gated-step.ts";
 import { addWarnings, checkResult, throwHalt, type GuardedOutcome } from "./guardrail-step.ts";
-import type { GuardrailLog } from "./guardrails.ts";
 import { toStop } from "./step-stop.ts";
 import type { RunServices } from "./run-services.ts";
-import { getStopError, runJournaled, placeStep, type StepRecord } from "./step.ts";
+import { runJournaled, placeStep, type StepRecord } from "./step.ts";
 import { throughFunctionLayers } from "./tool-middleware.ts";
 import { toFailure, toResult, toStatus } from "./tool-outcome.ts";
-import { createEffectCall, ToolUpdates } from "./tool-updates.ts";
-import { readLeft, readUnfinished, tellCancelled, type UnfinishedCall } from "./unfinished-call.ts";
-
-const defaultTimeoutS = 600;
 
 /** A tool call, as requested by the agent's code. */
 interface ToolRequest {
@@ -73,28 +64,6 @@ export function callTool(
   return "run" in tool
     ? callRunTool(services, ctx, { step, tool, input, callId })
     : callEffectTool(services, { step, tool, input, callId });
-}
-
-/** The log of the guardrails' check before a call, if any. */
-interface CheckLog {
-  readonly heard?: GuardrailLog;
-}
-
-/** A call of an effect tool that was made. */
-interface DoneCall extends GuardedOutcome, CheckLog {
-  readonly kind: "done";
-  readonly attempt: AttemptId;
-  readonly ms: number;
-  /** Whether it passed the gate, which has then recorded its beginning. */
-  readonly gated: boolean;
-  /** The labels of the result, if any. */
-  readonly brings?: Labels | undefined;
-}
-
-/** A call whose outcome stays unknown. */
-interface LostCall extends CheckLog {
-  readonly kind: "unknown";
-  readonly lost: AttemptId;
 }
 
 /** Calls an effect tool: one step, in which it is authorized and executed. */
@@ -130,13 +99,14 @@ async function callEffectTool(services: RunServices, call: ToolCall<EffectTool>)
 function reportDone(
   { engine: { driver } }: RunServices,
   { step, tool, callId }: ToolCall,
-  { result, attempt, ms: durationMs, gated, diagnostic, t }: DoneCall & StepRecord,
+  { result, attempt, ms: durationMs, gated, diagnostic, t, isUnknown }: DoneCall & StepRecord,
 ): void {
   const { outbox } = driver;
   const named = { tool: tool.name, callId: callId ?? attempt };
   if (!gated) outbox.event("tool.start", t - durationMs, attempt, { ...named, step: step.place.id });
   else outbox.settle({ attempt, usage: null });
-  outbox.event("tool.end", t, attempt, { ...named, status: toStatus(result), durationMs, diagnostic });
+  const status = isUnknown ? "unknown" : toStatus(result);
+  outbox.event("tool.end", t, attempt, { ...named, status, durationMs, diagnostic });
 }
 
 /** A request of an effect tool to the gate. It reserves nothing. The tree records the attempt, which may get lost. */
@@ -174,86 +144,6 @@ async function passGate(
   if (gate.kind !== "earlier-attempt-open") return null;
   const { attempt: lost } = gate;
   return onUnknown === "ask" ? { kind: "in-doubt", lost, risk, ...log } : { kind: "unknown", lost, ...log };
-}
-
-/** A call of an effect tool that may be made. */
-interface CheckedCall {
-  readonly tool: EffectTool;
-  readonly input: Json;
-  readonly callId: string | undefined;
-  readonly log: CheckLog;
-  readonly resumed: ResumedCall | null;
-  /** Whether this execution may be repeated, although the tool is not idempotent. */
-  readonly mayRerun: boolean;
-  readonly warnings: readonly string[] | undefined;
-}
-
-/** Executes a call through the middleware and the guardrails, and measures it. */
-async function executeEffect(
-  services: RunServices,
-  execution: StepExecution,
-  { tool, input, callId, log, resumed, mayRerun, warnings }: CheckedCall,
-): Promise<DoneCall | LostCall | (UnfinishedCall & CheckLog) | StepStop> {
-  const { engine, identity } = services;
-  const { place, io, calls } = execution;
-  const attempt = AttemptId.of(io.attempt);
-  const began = engine.primitives.now();
-  const feed = engine.openUpdates(place.id, attempt);
-  const updates = new ToolUpdates({ feed, clock: engine.clock, tool: tool.name, callId: callId ?? attempt });
-  const memory = services.state.openMemory(identity.scope.sessionId, createEmbed(services, calls));
-  const scope = toStepScope(services, execution, services.policy.model);
-  const llm: EffectCall["llm"] = (messages, options) => scope.llm(messages, options);
-  let unfinished: ReturnType<typeof readUnfinished> | null = null;
-  const core = async (timeoutMs: number): Promise<ToolResult> => {
-    const timeoutS = Math.min(tool.timeoutS ?? defaultTimeoutS, timeoutMs / 1000);
-    const onTimeout = (): never => {
-      throw new ToolRefusedError({ tool: tool.name, reason: `no result after ${timeoutS} s` });
-    };
-    const limit = { clock: engine.clock, ms: timeoutS * 1000, signal: io.signal, onTimeout };
-    const value = await withTimeout<unknown>(limit, async (limited) =>
-      tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),
-    );
-    unfinished = ToolResult.isUnfinished(value) ? readUnfinished(tool.name, value) : null;
-    if (unfinished)
-      return "content" in unfinished ? unfinished : ToolResult.failure("the call is not finished");
-    return toResult(tool.name, value);
-  };
-  let outcome: GuardedOutcome;
-  try {
-    const result = await throughFunctionLayers(services, execution, { tool, input, core });
-    const left = readLeft(unfinished);
-    if (left)
-      return { kind: "unfinished", ...left, attempt, gated: !tool.idempotent, risk: tool.risk, ...log };
-    const checked = await checkResult(services, execution, { tool, input, result });
-    outcome = { ...checked, result: addWarnings(checked.result, warnings) };
-  } catch (error) {
-    const stopped = getStopError(io.signal);
-    if (stopped instanceof CancellationError && resumed) tellCancelled(tool, resumed.state);
-    if (stopped) return { ...toEffectStop(stopped, mayRerun || tool.idempotent, attempt), ...log };
-    // The gate has refused an embedder call, because the run must yield or stop.
-    if (calls.stop && tool.idempotent) return { ...calls.stop, ...log };
-    outcome = toFailure(services, tool, error);
-  } finally {
-    updates.end();
-  }
-  const ms = engine.primitives.now() - began;
-  const brings = Labels.join(Labels.broughtBy(tool), memory?.seen);
-  const decisions = calls.notes.splice(0);
-  const call = { step: place.id, tool: tool.name, input, result: outcome.result, brings, decisions };
-  await services.state.steps.keepToolCall({ ...call, attempt: { attempt, at: began, ms } });
-  const made = { attempt, ms, gated: !tool.idempotent, ...(!Labels.isNone(brings) && { brings }) };
-  return { kind: "done", ...outcome, ...made, ...log };
-}
-
-/** Returns the end of a call that had to stop. */
-function toEffectStop(
-  stopped: ReeveError,
-  mayRepeat: boolean | undefined,
-  lost: AttemptId,
-): Extract<StepStop, { readonly kind: "interrupted" | "cancelled" }> | LostCall {
-  if (stopped instanceof PreemptedError)
-    return mayRepeat ? { kind: "interrupted" } : { kind: "unknown", lost };
-  return { kind: "cancelled", reason: stopped instanceof CancellationError ? stopped.reason : "cancelled" };
 }
 
 /**

@@ -100,3 +100,21 @@ test("a redirect to another server is not followed, and that server is sent no s
   expect(other.seen).toEqual([]);
   expect(server.seen).toContain("Bearer for-this-server-alone");
 });
+
+test.for<[string, (response: ServerResponse) => unknown]>([
+  ["closes the connection", (response) => response.socket?.destroy()],
+  ["answers 502, as a proxy in front of it does", (response) => response.writeHead(502).end()],
+  ["answers what is no JSON-RPC", (response) => response.writeHead(200).end("paid")],
+])("a call of a server that %s has an unknown outcome", async ([, answerCall]) => {
+  await using server = await serve(answerCall);
+  expect(await callLook(server.url)).toContain(
+    "the outcome of evil_look is unknown: it may or may not have happened",
+  );
+});
+
+test.for([401, 403, 404, 429])("a call that is refused with %i has failed", async (status) => {
+  await using server = await serve((response) => response.writeHead(status).end("not for you"));
+  const shown = await callLook(server.url);
+  expect(shown).not.toContain("unknown");
+  expect(shown).toMatch(/unauthorized|not for you|scope|error posting/i);
+});

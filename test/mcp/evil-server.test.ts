@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,14 @@ const address = (mode: string): McpOptions => ({
   command: process.execPath,
   args: ["test/mcp/fixtures/evil-server.ts", mode],
 });
+
+/** The text that the model is shown for a call that may have happened. */
+const unknownText = (reason: RegExp): RegExp =>
+  new RegExp(
+    `^error: the outcome of evil_look is unknown: it may or may not have happened; .*${reason.source}`,
+    "i",
+  );
+const isUnknown = (reason: RegExp): unknown => expect.stringMatching(unknownText(reason));
 
 const honestPins = pinTools(address("honest"));
 
@@ -120,25 +129,28 @@ test.for(["huge", "endless"])("an answer that is %s is stopped while it arrives"
     await optionsFor(mode, { args: ["test/mcp/fixtures/evil-server.ts", mode, count], maxBytes: 1_000_000 }),
   );
   const { texts, status } = await callTools(server);
-  expect(texts).toEqual([
-    expect.stringMatching(/^error: evil: its answer was too large, and it was disconnected/),
-  ]);
+  expect(texts).toEqual([isUnknown(/evil: its answer was too large, and it was disconnected/)]);
   expect(status).toBe("completed");
   // At most the limit, one read of the client, and the content of the pipe.
   expect(Number(await readFile(count, "utf8"))).toBeLessThan(3_000_000);
 });
 
-test("a server that does not answer ends with a timeout", async () => {
-  await using server = mcp(await optionsFor("silent", { timeoutS: 1 }));
+test("a call that is not answered in time has an unknown outcome", async () => {
+  const count = join(await mkdtemp(join(tmpdir(), "reeve-evil-")), "calls");
+  await using server = mcp(
+    await optionsFor("silent", { args: ["test/mcp/fixtures/evil-server.ts", "silent", count], timeoutS: 4 }),
+  );
   const { texts, status } = await callTools(server);
-  expect(texts).toEqual([expect.stringMatching(/^error: .*(timed out|no result after)/i)]);
+  // On a machine on which connecting takes longer, the call is never sent, and has failed.
+  const told = existsSync(count) ? unknownText(/timed out/) : /no result after|not called/;
+  expect(texts).toEqual([expect.stringMatching(told)]);
   expect(status).toBe("completed");
 });
 
 test("a flood of notifications ends the connection", async () => {
   await using server = mcp(await optionsFor("flood"));
   expect((await callTools(server)).texts).toEqual([
-    expect.stringContaining("error: evil: it sent too many messages, and was disconnected"),
+    isUnknown(/evil: it sent too many messages, and was disconnected/),
   ]);
 });
 
@@ -197,10 +209,7 @@ test("a long error of a server is shortened, and a server that dies is reconnect
   const { texts } = await callTools(failing);
   expect(texts[0]?.length).toBeLessThan(2_100);
   await using dying = mcp(await optionsFor("dies"));
-  expect((await callTools(dying, 2)).texts).toEqual([
-    expect.stringMatching(/^error: .*closed/i),
-    expect.stringMatching(/^error: .*closed/i),
-  ]);
+  expect((await callTools(dying, 2)).texts).toEqual([isUnknown(/closed/), isUnknown(/closed/)]);
 });
 
 test("progress of a server reaches readers of the run", async () => {

@@ -25,7 +25,7 @@ export const sourceBugs: readonly Omit<PlantedBug, "predicate">[] = [
   },
   {
     what: "the idempotency key is the attempt's",
-    file: "run/tool-step.ts",
+    file: "run/execute-effect.ts",
     was: "createEffectCall({ identity, place, limited, updates, memory, resumed, llm })",
     is: "createEffectCall({ identity, place: { ...place, id: io.attempt }, limited, updates, memory, resumed, llm })",
   },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { type Agent, type EffectTool, type Json, ToolResult } from "#kernel";
+import { type Agent, type EffectTool, type FunctionMiddleware, type Json, ToolResult } from "#kernel";
+import { waitForQuestions } from "./approvals.ts";
 import { effect } from "./effect.ts";
 import { agentOf, type EngineCase, eventually, onRuntime } from "./harness.ts";
-import { reaches } from "./history.ts";
+import { historyOf, only, reaches } from "./history.ts";
 
 /** An agent that orders with a tool that is executed by this function. */
 function buyer(execute: EffectTool<Json>["execute"], rest: Partial<EffectTool<Json>> = {}): Agent {
@@ -16,7 +17,10 @@ const orderPaper: Agent["run"] = async (ctx) => {
   return [isError, block?.type === "text" ? block.text : null];
 };
 
-/** Section 7.6: tool calls that are not over when their step is. */
+const unknownOutcome =
+  "the outcome of order is unknown: it may or may not have happened; do not assume either";
+
+/** Sections 5.3 and 7.6: tool calls that outlive their step, or that get no answer. */
 export const unfinishedCallCases: readonly EngineCase[] = [
   {
     name: "7.6 an unfinished call is executed again later, with its state",
@@ -82,6 +86,62 @@ export const unfinishedCallCases: readonly EngineCase[] = [
       });
       assert.deepEqual(output, [false, "ready"]);
       assert.deepEqual(seen, [{ job: 1 }, { job: 1 }]);
+    },
+  },
+  {
+    name: "5.3 a call that was sent and not answered is not made again, and the model is told that its outcome is unknown",
+    async run(harness) {
+      let sent = 0;
+      const again: FunctionMiddleware = {
+        repeats: true,
+        async process(_, next) {
+          await next();
+          await next();
+        },
+      };
+      const agent: Agent = {
+        ...buyer(() => {
+          sent += 1;
+          return ToolResult.unknownOutcome("connection closed");
+        }),
+        policy: { function: [again] },
+      };
+      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
+        const run = await runtime.start(agent, "go");
+        const { output } = await run.result();
+        assert.deepEqual(output, [true, `${unknownOutcome} (connection closed)`]);
+        const ends = only(await historyOf(run), "tool.end");
+        assert.deepEqual(
+          ends.map(({ status }) => status),
+          ["unknown"],
+        );
+      });
+      assert.equal(sent, 1);
+    },
+  },
+  {
+    name: '5.3 a call that was sent and not answered is made again only with consent, if its tool has onUnknown: "ask"',
+    async run(harness) {
+      for (const [verdict, expected] of [
+        ["approve", [false, "paid"]],
+        ["deny", [true, unknownOutcome]],
+      ] as const) {
+        let sent = 0;
+        const agent = buyer(
+          () => ((sent += 1) === 1 ? ToolResult.unknownOutcome("connection closed") : "paid"),
+          {
+            onUnknown: "ask",
+          },
+        );
+        await onRuntime(harness, { agents: [agent], approver: "human" }, async (runtime) => {
+          const run = await runtime.start(agent, "go");
+          const question = await waitForQuestions(run);
+          assert.equal(sent, 1);
+          await run[verdict](question);
+          assert.deepEqual((await run.result()).output, expected);
+        });
+        assert.equal(sent, verdict === "approve" ? 2 : 1);
+      }
     },
   },
 ];

@@ -66,7 +66,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I8",
     what: "an effect is brought twice, under another key",
-    file: "run/tool-step.ts",
+    file: "run/execute-effect.ts",
     was: "tool.execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),",
     is: `(void tool.execute(input, createEffectCall({ identity, place: { ...place, id: \`\${place.id}:again\` }, limited, updates, memory, resumed, llm })), tool)
         .execute(input, createEffectCall({ identity, place, limited, updates, memory, resumed, llm })),`,
@@ -89,7 +89,7 @@ export const bugs: readonly PlantedBug[] = [
   {
     predicate: "I11",
     what: "results of tools are logged",
-    file: "run/tool-step.ts",
+    file: "run/execute-effect.ts",
     was: "return toResult(tool.name, value);",
     is: `console.error(JSON.stringify(value));
     return toResult(tool.name, value);`,
