@@ -21,7 +21,7 @@ export interface TeamMember {
   readonly agent: AgentSpec;
   /** Default: the agent's, else normal. */
   readonly priority?: Priority;
-  /** Maximum wait for its answer, in seconds. Default: 600. */
+  /** Maximum time for its answer, in seconds. Time in which nothing can work on it does not count. Default: 600. */
   readonly askTimeoutS?: number;
   /** Default: the agent's. */
   readonly budget?: ExecutionBudget;

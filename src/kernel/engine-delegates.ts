@@ -38,6 +38,7 @@ export function delegateObject(inner: ObjectContext, replaced: Partial<ObjectCon
     maxValueBytes: inner.maxValueBytes,
     keepsReferences: inner.keepsReferences,
     now: () => inner.now(),
+    hostedSince: () => inner.hostedSince(),
     get: (name) => inner.get(name),
     prefetch: (names) => inner.prefetch(names),
     list: (prefix) => inner.list(prefix),

@@ -27,6 +27,11 @@ export interface ObjectContext {
   /** Returns the engine's time. It is the same in every try of one call, so a method may write and send it. */
   now(): number;
   /**
+   * Returns the moment since which the worker of this call has been able to make calls. It is the same in every try of
+   * one call. 0 if calls are never without a worker.
+   */
+  hostedSince(): number;
+  /**
    * Maximum bytes of one value of the state. A method that sets more changes nothing, and its caller gets a
    * TooLargeError. An engine that keeps references need not check.
    */

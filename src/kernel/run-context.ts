@@ -59,7 +59,10 @@ export interface CopyOptions {
 
 /** Options of a question. */
 export interface AskOptions extends SpawnOptions {
-  /** Timeout in seconds. Required: no question waits forever. */
+  /**
+   * Timeout in seconds. Required: no work on a question takes forever. Time in which neither the asked run nor a run below
+   * it can make progress does not count: it waits for a person, a switch, money or a slot, or no worker runs.
+   */
   readonly timeoutS: number;
   /** Reaction to a pause of the child: keep waiting, or return with `paused`. Default: wait. */
   readonly onPause?: "wait" | "return";

@@ -80,6 +80,8 @@ export interface Wait {
   readonly run: RunId;
   /** The runs it waits for. Null if something else can wake it, too. */
   readonly on: readonly RunId[] | null;
+  /** Whether a person must decide something for it, or a call of it waits for money. Default: false. */
+  readonly isBlocked?: boolean | undefined;
   readonly at: number;
 }
 
@@ -104,6 +106,7 @@ export interface Adopt {
   readonly run: RunId;
   /** The new parent. Null: none, because the root ends. */
   readonly parent: RunId | null;
+  readonly at: number;
 }
 
 /** The totals of an ended run, including its descendants. */
@@ -241,6 +244,10 @@ export type LedgerEffect =
   | { readonly kind: "resume"; readonly run: RunId }
   /** Asks a run to yield. The run keeps its slot until it has yielded. */
   | { readonly kind: "tell"; readonly run: RunId; readonly cause: "preempted" | "held" }
+  /** A run that stood still can make progress again, and asks that are late have waited for that. */
+  | { readonly kind: "goesOn"; readonly run: RunId }
+  /** Nothing in flight can free enough for a waiting call any more: it waits for a top-up. */
+  | ({ readonly kind: "needsTopUp"; readonly run: RunId; readonly step: StepId } & LimitMet)
   /** A run that was requested to yield may continue. */
   | { readonly kind: "spare"; readonly run: RunId }
   /** A run has just lost its slot. */

@@ -1,7 +1,7 @@
 import type { AttemptId, RunId } from "#kernel";
 import type { Doubt, RunAccount } from "./money/account.ts";
 import type { DecisionResult, LedgerEffect } from "./command.ts";
-import { countSlot, holdsSlot, isInLine } from "./slots/count.ts";
+import { countSlot, holdsSlot, idleTime, isInLine, standsStill, toWorkingTime } from "./slots/count.ts";
 import { enterLine, leaveLine } from "./slots/line.ts";
 import type { Holder, LedgerState, Queued, RowNames, Slot, TreeState } from "./state.ts";
 import { entries, Table } from "./table.ts";
@@ -12,15 +12,18 @@ export class Draft {
   readonly slots: SlotTable;
   readonly accounts: Table<RunId, RunAccount>;
   readonly effects: LedgerEffect[] = [];
+  readonly workingTime: number;
   readonly #from: LedgerState;
   // Created when they are needed, which is in few decisions.
   #waits: Table<RunId, readonly RunId[]> | null = null;
   #pages: Table<string, readonly Queued[]> | null = null;
   #doubts: Table<AttemptId, Doubt> | null = null;
 
-  constructor(from: LedgerState) {
+  /** A command that changes no slot needs no time. */
+  constructor(from: LedgerState, at = 0) {
     const { source } = from;
     this.#from = from;
+    this.workingTime = toWorkingTime(from.tree, at);
     this.tree = from.tree;
     this.slots = new SlotTable(this, from);
     this.accounts = new Table("account", from.accounts, source && ((run) => source.account(run)));
@@ -108,7 +111,10 @@ export class Draft {
   }
 }
 
-/** The slots of a draft. Each change of a slot updates the headcount, the queue and the number of children. */
+/**
+ * The slots of a draft. Each change of a slot updates the headcount, the queue, and the figures of its parent. If the
+ * run stops standing still, or begins to, its clock and those of the runs above it are set.
+ */
 class SlotTable extends Table<RunId, Slot> {
   readonly #draft: Draft;
 
@@ -120,8 +126,8 @@ class SlotTable extends Table<RunId, Slot> {
   override put(run: RunId, slot: Slot): void {
     const before = this.get(run);
     const page = this.#moveInLine(run, before, slot);
-    super.put(run, page === slot.page ? slot : { ...slot, page });
     this.#count(run, before, slot);
+    this.#replace(run, before, page === slot.page ? slot : { ...slot, page });
   }
 
   override delete(run: RunId): void {
@@ -129,6 +135,7 @@ class SlotTable extends Table<RunId, Slot> {
     this.#moveInLine(run, before, undefined);
     super.delete(run);
     this.#count(run, before, undefined);
+    this.#countInParents(before, undefined);
   }
 
   /** Updates the queue. Returns the page of the queue that the run is in now. */
@@ -147,15 +154,45 @@ class SlotTable extends Table<RunId, Slot> {
     const { tree } = this.#draft;
     const headcount = countSlot(tree.headcount, run, { before, after });
     if (headcount !== tree.headcount) this.#draft.tree = { ...tree, headcount };
-    const from = before?.parent ?? null;
-    const to = after?.parent ?? null;
-    if (from === to) return;
-    this.#addChildren(from, -1);
-    this.#addChildren(to, 1);
   }
 
-  #addChildren(parent: RunId | null, change: number): void {
+  /** Writes a slot with its clock, then the figures of the runs above it. */
+  #replace(run: RunId, before: Slot | undefined, changed: Slot): void {
+    const isStill = standsStill(changed);
+    const after = isStill === (changed.idleSince !== null) ? changed : this.#setClock(run, changed, isStill);
+    super.put(run, after);
+    const isSame =
+      before && before.parent === after.parent && (before.idleSince === null) === (after.idleSince === null);
+    if (!isSame) this.#countInParents(before, after);
+  }
+
+  /** Starts or stops the clock of a run's standstill. */
+  #setClock(run: RunId, slot: Slot, isStill: boolean): Slot {
+    const { workingTime, effects } = this.#draft;
+    if (isStill) return { ...slot, idleSince: workingTime };
+    if (slot.hasLateAsks) effects.push({ kind: "goesOn", run });
+    return { ...slot, idleSince: null, idleMs: idleTime(slot, workingTime), hasLateAsks: false };
+  }
+
+  #countInParents(before: Slot | undefined, after: Slot | undefined): void {
+    const from = before?.parent ?? null;
+    const to = after?.parent ?? null;
+    const wasIdle = before && before.idleSince !== null ? 1 : 0;
+    const isIdle = after && after.idleSince !== null ? 1 : 0;
+    if (from !== to) {
+      this.#countIn(from, -1, -wasIdle);
+      this.#countIn(to, 1, isIdle);
+    } else if (isIdle !== wasIdle) this.#countIn(to, 0, isIdle - wasIdle);
+  }
+
+  /** Changes the figures of a parent. */
+  #countIn(parent: RunId | null, children: number, idle: number): void {
     const slot = parent === null ? undefined : this.get(parent);
-    if (parent !== null && slot) super.put(parent, { ...slot, children: slot.children + change });
+    if (parent === null || !slot) return;
+    this.#replace(parent, slot, {
+      ...slot,
+      children: slot.children + children,
+      idleChildren: slot.idleChildren + idle,
+    });
   }
 }

@@ -41,7 +41,7 @@ import type {
   WokenCall,
 } from "./command.ts";
 import { topUp } from "./money/fund.ts";
-import { hasLine, holdsSlot } from "./slots/count.ts";
+import { hasLine, holdsSlot, idleTime, toWorkingTime } from "./slots/count.ts";
 import { pauseSlots, resumeSlots } from "./slots/hold.ts";
 import { returnQuota, grantQuota, noLease, shrink } from "./money/lease.ts";
 import { path } from "./slots/ancestry.ts";
@@ -133,6 +133,8 @@ export const Ledger = {
   path,
   holds: holdsSlot,
   hasLine,
+  idleTime,
+  toWorkingTime,
   /** Returns the account that a run begins with. */
   account: Account.ofRun,
   spend: Account.spend,

@@ -55,11 +55,16 @@ export const newcomer = Object.freeze({
   victim: null,
   skipped: false,
   asleep: false,
+  isBlocked: false,
   detached: false,
   allowedMs: null,
   cancelled: null,
   fence: openFence,
   children: 0,
+  idleChildren: 0,
+  idleSince: null,
+  idleMs: 0,
+  hasLateAsks: false,
   page: null,
 }) satisfies Partial<Slot>;
 

@@ -32,6 +32,8 @@ export interface Slot {
   readonly skipped: boolean;
   /** Whether it was parked while it waited. It is queued only once it has woken. */
   readonly asleep: boolean;
+  /** While waiting: whether a person must decide something for it, or a call of it waits for money. */
+  readonly isBlocked: boolean;
   readonly detached: boolean;
   /** Maximum duration, counted from its launch. Null: unlimited, or already launched. */
   readonly allowedMs: number | null;
@@ -43,6 +45,14 @@ export interface Slot {
   readonly fence: Fence;
   /** Number of live children. */
   readonly children: number;
+  /** Number of live children that stand still. */
+  readonly idleChildren: number;
+  /** Start of its standstill, in working time. Null: it, or a run below it, can make progress. */
+  readonly idleSince: number | null;
+  /** Length of its earlier standstills. */
+  readonly idleMs: number;
+  /** Whether asks that are late wait for the end of its standstill. */
+  readonly hasLateAsks: boolean;
   /** Its page of the queue. Null: none. */
   readonly page: number | null;
 }
@@ -106,6 +116,8 @@ export interface TreeState {
   /** Time in the queue after which a run moves up one level. */
   readonly ageingMs: number;
   readonly nextOrder: number;
+  /** Time without any worker. Working time does not count it. Absent: none. */
+  readonly absentMs?: number | undefined;
   readonly headcount: Headcount;
   readonly calls: WaitingCalls;
   /** The most input tokens that a provider has reported beyond a bound, by model. Absent: none. */

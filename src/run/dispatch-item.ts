@@ -35,6 +35,8 @@ export function dispatch(
       const { hash, decision } = item;
       return driver.waits.arrive(`approval/${item.approval}`, Json.of({ hash, decision }));
     }
+    case "askGoesOn":
+      return driver.waits.arrive(`ask-goes-on/${item.ask}`, item.leftMs);
     case "budget":
       return driver.waits.arrive(`budget/${item.step}`, null);
     case "ended":

@@ -86,25 +86,39 @@ export class Messaging {
     ask: MessageId | null,
     options: AskOptions,
   ): Promise<AskOutcome<Output>> {
-    const { driver, children } = this.#deps;
-    const { waits, time } = driver;
+    const { driver } = this.#deps;
+    const { waits } = driver;
     const { runId } = handle;
+    const timeoutMs = options.timeoutS * 1000;
     const returns = options.onPause === "return";
-    const known = waits.peek(`reply/${ask}`) ? null : this.#getOutcome(handle, returns);
-    if (known) return this.#closeAsk(ask, known);
     const keys = [`reply/${ask}`, `ended/${runId}`, ...(returns ? [`paused/${runId}`] : [])];
-    const { key, value } = await waits.first(keys, { at: time + options.timeoutS * 1000, on: runId });
-    if (key.startsWith("reply/")) {
-      const { text, data = text } = Json.as<{ readonly text: string; readonly data?: Json }>(value);
-      return { kind: "replied", text, data: Json.as<Output>(data), handle };
+    for (let at: number | null = driver.time + timeoutMs; ;) {
+      const known = waits.peek(`reply/${ask}`) ? null : this.#getOutcome(handle, returns);
+      if (known) return this.#closeAsk(ask, known);
+      const { key, value } = await waits.first([...keys, `ask-goes-on/${ask}`], { at, on: runId });
+      if (key.startsWith("reply/")) {
+        const { text, data = text } = Json.as<{ readonly text: string; readonly data?: Json }>(value);
+        return { kind: "replied", text, data: Json.as<Output>(data), handle };
+      }
+      if (key !== "timeout" && !key.startsWith("ask-goes-on/")) continue;
+      const leftMs: number | null = key === "timeout" ? await this.#giveUp(ask, timeoutMs) : Json.as(value);
+      if (leftMs === 0) {
+        // The answer may have come before the tree was asked, for example while this run was paused.
+        await driver.refresh();
+        const isAnswered = waits.peek(`reply/${ask}`) || this.#getOutcome(handle, returns) !== null;
+        if (!isAnswered) return this.#closeAsk(ask, { kind: "timedOut", handle });
+      }
+      at = leftMs === null || leftMs === 0 ? null : driver.time + leftMs;
     }
-    if (key === "timeout") return this.#closeAsk(ask, { kind: "timedOut", handle });
-    return this.#closeAsk(
-      ask,
-      key.startsWith("paused/")
-        ? { kind: "paused", handle, textSoFar: children.readWords(runId) }
-        : toOutcome(handle, children.requireResult<Output>(runId)),
-    );
+  }
+
+  /**
+   * Asks the tree to end an ask whose timer has fired. Returns the time that is left: time in which the asked run stood
+   * still does not count. 0: the ask has ended. Null: the run stands still, and the inbox tells when it goes on.
+   */
+  async #giveUp(ask: MessageId | null, timeoutMs: number): Promise<number | null> {
+    const { driver, runId: run } = this.#deps;
+    return ask === null ? 0 : driver.call("abandonAsk", { run, ask, timeoutMs, at: driver.time });
   }
 
   /** Returns the outcome of an ask that need not wait. Null if it must. */
@@ -120,8 +134,8 @@ export class Messaging {
   async #closeAsk<Output>(ask: MessageId | null, outcome: AskOutcome<Output>): Promise<AskOutcome<Output>> {
     const { driver, runId: run } = this.#deps;
     driver.waits.close(`reply/${ask}`);
-    const isOpen = outcome.kind === "timedOut" || outcome.kind === "paused";
-    if (ask && isOpen) await driver.call("abandonAsk", { run, ask, at: driver.time });
+    driver.waits.close(`ask-goes-on/${ask}`);
+    if (ask && outcome.kind === "paused") await driver.call("abandonAsk", { run, ask, at: driver.time });
     return outcome;
   }
 

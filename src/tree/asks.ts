@@ -1,5 +1,6 @@
 import { Json, type MessageId, type RunId } from "#kernel";
-import { asksKey, type AsksRecord } from "./state/records.ts";
+import { Ledger } from "#ledger";
+import { asksKey, type AsksRecord, type LateAsksRecord } from "./state/records.ts";
 import type { TreeWork } from "./state/tree-work.ts";
 
 /*
@@ -9,15 +10,21 @@ import type { TreeWork } from "./state/tree-work.ts";
 
 const readAsks = (work: TreeWork, run: RunId): AsksRecord => Json.as(work.object.get(asksKey(run)) ?? []);
 
+/** Returns the tree's time without the time in which it had no worker. */
+const toWorkingTime = ({ tree, now }: TreeWork): number => Ledger.toWorkingTime(tree.ledger, now);
+
 /** Records that a run waits for the reply of another. Drops asks of runs that have ended. */
 export function noteAsk(
   work: TreeWork,
   { id, from, to }: { readonly id: MessageId; readonly from: RunId; readonly to: RunId },
 ): void {
   const asks = readAsks(work, from);
-  work.loadSlots(asks.map((ask) => ask.to));
+  work.loadSlots([...asks.map((ask) => ask.to), to]);
   const others = asks.filter((ask) => ask.id !== id && work.slot(ask.to));
-  work.object.set(asksKey(from), Json.of([...others, { id, to }]));
+  const slot = work.slot(to);
+  const at = toWorkingTime(work);
+  const idleMs = slot ? Ledger.idleTime(slot, at) : 0;
+  work.object.set(asksKey(from), Json.of([...others, { id, to, at, idleMs }]));
 }
 
 export function forgetAsk(work: TreeWork, from: RunId, id: MessageId): void {
@@ -26,6 +33,23 @@ export function forgetAsk(work: TreeWork, from: RunId, id: MessageId): void {
   if (left.length === asks.length) return;
   if (left.length === 0) work.object.clear(asksKey(from));
   else work.object.set(asksKey(from), Json.of(left));
+}
+
+/**
+ * Returns the time that an ask has left: time in which the asked run stands still does not count. 0 for an ask that is
+ * not open.
+ */
+export function timeLeft(
+  work: TreeWork,
+  { ask: id, from, timeoutMs }: LateAsksRecord[number],
+): { readonly leftMs: number; readonly to: RunId | null } {
+  const ask = readAsks(work, from).find((open) => open.id === id);
+  const slot = ask && work.slot(ask.to);
+  if (!slot) return { leftMs: 0, to: null };
+  const now = toWorkingTime(work);
+  const stoodStillMs = Ledger.idleTime(slot, now) - ask.idleMs;
+  const elapsedMs = now - ask.at - stoodStillMs;
+  return { leftMs: Math.max(0, Math.ceil(timeoutMs - elapsedMs)), to: ask.to };
 }
 
 /**

@@ -117,6 +117,12 @@ const upgradeEnded = (ended: Json): Json => convert(ended, "result", upgradeErro
 const upgradeItems = (items: Json): Json =>
   Array.isArray(items) ? items.map((item: Json) => upgradeEnded(item)) : items;
 
+/** Converts the open asks of a run. Their time runs out as if nothing had ever stood still. */
+const upgradeAsks = (asks: Json): Json =>
+  Array.isArray(asks)
+    ? asks.map((ask: Json) => (isJsonObject(ask) ? { at: 0, idleMs: 0, ...ask } : ask))
+    : asks;
+
 /** Conversions of a tree's values, by the first part of their names. */
 const values: Readonly<Record<string, (value: Json) => Json>> = {
   run: (value) => {
@@ -126,6 +132,7 @@ const values: Readonly<Record<string, (value: Json) => Json>> = {
       convert(rename(inbox, fields.inbox), "items", upgradeItems),
     );
   },
+  asks: upgradeAsks,
   inbox: upgradeItems,
   tree: (value) => convert(rename(value, fields.tree), "ledger", (ledger) => rename(ledger, fields.ledger)),
   event: (value) =>

@@ -196,10 +196,17 @@ interface TreeProtocol {
     readonly argument: FromRun & SentContent & { readonly ask: MessageId; readonly to: RunId };
     readonly reply: InboxBatch;
   };
-  /** Ends a question whose asker no longer waits. */
+  /**
+   * Ends a question whose asker no longer waits. With a timeout, only once that is over: time in which the asked run
+   * stands still does not count.
+   */
   readonly abandonAsk: {
-    readonly argument: { readonly run: RunId; readonly ask: MessageId; readonly at: number };
-    readonly reply: null;
+    readonly argument: RunAt & { readonly ask: MessageId; readonly timeoutMs?: number | undefined };
+    /**
+     * With a timeout, the time that is left. 0: the question has ended. Null: the asked run stands still, and the run
+     * that asked hears when it goes on.
+     */
+    readonly reply: number | null;
   };
   /** Returns the result of an ended run. Null while it lives: the result then arrives in the inbox. */
   readonly watch: {

@@ -1,15 +1,9 @@
-import {
-  toStopReason,
-  BudgetExhaustedError,
-  Json,
-  type Envelope,
-  type Micros,
-  type RunId,
-  type RunResult,
-} from "#kernel";
+import { toStopReason, BudgetExhaustedError, Json, type Micros, type RunId, type RunResult } from "#kernel";
 import { Ledger, type LedgerEffect, type Slot } from "#ledger";
 import { closeApprovals } from "./methods/approvals.ts";
-import { deadLetter, start, wakeNew } from "./new-run.ts";
+import { goOn } from "./late-asks.ts";
+import { start } from "./new-run.ts";
+import { passOn } from "./pass-on.ts";
 import { inboxOf, prefetchInbox } from "./state/inbox.ts";
 import { closeLease, correctLease } from "./tenant/lease.ts";
 import {
@@ -17,6 +11,7 @@ import {
   cancelDoneKey,
   cancelKey,
   closedKey,
+  lateAsksKey,
   type CancelRecord,
   type EndedRecord,
   type EndReport,
@@ -56,6 +51,10 @@ function performOne(work: TreeWork, effect: LedgerEffect): void {
     case "resume":
       noteResumed(work, effect.run);
       return work.push(effect.run, { kind: "resume" });
+    case "goesOn":
+      return goOn(work, effect.run);
+    case "needsTopUp":
+      return emitNeed(work, effect);
     case "spare":
       if (effect.run === work.root) work.emit(effect.run, "run.resumed", { cause: "released" });
       return work.push(effect.run, { kind: "resume" });
@@ -93,6 +92,15 @@ function performOne(work: TreeWork, effect: LedgerEffect): void {
       return work.emit(effect.run ?? work.root, "budget.warning", { dimension, limit, used });
     }
   }
+}
+
+/** Tells that a call which waited for calls in flight waits for a top-up now. */
+function emitNeed(
+  work: TreeWork,
+  { kind: _kind, run, step, ...met }: Extract<LedgerEffect, { readonly kind: "needsTopUp" }>,
+): void {
+  work.run(run);
+  work.emit(run, "budget.waiting", { ...met, inFlight: 0, step });
 }
 
 function emitPause(work: TreeWork, id: RunId, cause: "preempted" | "held"): void {
@@ -194,6 +202,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
   noteTurn(work, run, report);
   work.drop(id);
   work.object.clear(asksKey(id));
+  if (slot.hasLateAsks) work.object.clear(lateAsksKey(id));
   const ended: EndedRecord = {
     agentId: run.agentId,
     parentRunId: run.supervision.parentRunId,
@@ -215,7 +224,7 @@ export function end(work: TreeWork, id: RunId, ending: EndReport): RunResult | n
     work.push(listener, { kind: "ended", run: id, result });
   }
   performEffects(work);
-  passOn(work, { id, run }, unread);
+  if (passOn(work, { id, run }, unread)) performEffects(work);
   closeIfOver(work, id);
   return result;
 }
@@ -235,7 +244,7 @@ function leaveChildren(work: TreeWork, id: RunId, slot: Slot): void {
   const isAdopted = (child: RunId): boolean =>
     work.slot(child)?.detached === true && id !== work.root && slot.cancelled === null;
   for (const child of children.filter(isAdopted)) {
-    work.decide(child, (state) => Ledger.adopt(state, { run: child, parent: work.root }));
+    work.decide(child, (state) => Ledger.adopt(state, { run: child, parent: work.root, at: work.now }));
   }
   cancelRuns(
     work,
@@ -274,44 +283,6 @@ function unreadOf(work: TreeWork, id: RunId, taken: readonly InboxItem[]): reado
     inbox = page.inbox;
   }
   return items;
-}
-
-const listEnvelopes = (
-  items: readonly StoredItem[],
-  ...kinds: readonly InboxItem["kind"][]
-): readonly Envelope[] =>
-  items.flatMap((item) => ("envelope" in item && kinds.includes(item.kind) ? [item.envelope] : []));
-
-/**
- * Passes unread messages to a new run of the same agent, or records them as dead letters. Steering for the ended work
- * is always a dead letter. The run's first message is dropped, read or not.
- */
-function passOn(
-  work: TreeWork,
-  { id, run }: { readonly id: RunId; readonly run: RunRecord },
-  items: readonly StoredItem[],
-): void {
-  const { agentId, version, budget, tools, supervision } = run;
-  const to = { run: id, agent: agentId };
-  deadLetter(work, { ...to, reason: "run-ended" }, listEnvelopes(items, "steer", "followUp"));
-  const messages = listEnvelopes(items, "message");
-  const unread = run.startedAt === null ? messages : messages.filter((each) => each.id !== run.firstMessage);
-  if (unread.length === 0) return;
-  const { priority, retention } = supervision;
-  const why = whyUnreadable(work, run);
-  const woken =
-    why ?? wakeNew(work, { agentId, version, priority, budget, retention, tools, inheritsFrom: run }, unread);
-  if ("reason" in woken) deadLetter(work, { ...to, reason: woken.reason }, unread);
-  performEffects(work);
-}
-
-function whyUnreadable(
-  work: TreeWork,
-  { cancel: cancelled, startedAt }: RunRecord,
-): { reason: string } | null {
-  if (work.slot(work.root) === undefined) return { reason: "tree-ended" };
-  if (cancelled !== null) return { reason: "cancelled" };
-  return startedAt === null ? { reason: "never-started" } : null;
 }
 
 /** Counts the end of a cancelled run. The last one completes the receipt of its cancel. */

@@ -66,6 +66,10 @@ class VersionedObject implements ObjectContext {
     return this.#object.now();
   }
 
+  hostedSince(): number {
+    return this.#object.hostedSince();
+  }
+
   get(name: string): Json {
     const stored = this.#object.get(name);
     if (stored === null || this.keepsReferences) return stored;

@@ -70,7 +70,9 @@ const work: OnEvent<AgentState> = {
     state.denial = { ...limitOf(event), reason: event.reason };
     state.waiting = [];
   },
-  "budget.waiting": (state, { at: since, inFlight, step, ...met }) => {
+  "budget.waiting": (state, { at, inFlight, step, ...met }) => {
+    // A call that waits for a top-up from now on has waited for calls in flight before.
+    const { since } = state.waiting.find((each) => each.step === step) ?? { since: at };
     const call = { step, since, inFlight, ...limitOf(met) };
     state.waiting = upsert(state.waiting, call, (each) => each.step === step);
   },

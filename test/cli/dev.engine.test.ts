@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../free-port.ts";
 import { DevProject } from "./dev-project.ts";
@@ -25,7 +26,22 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("a run of a new project survives killed workers and a full restart, and is approved from another terminal", async () => {
+/** The time that the lead may wait for its writer, which needs an approval for its e-mail. */
+const askTimeoutS = 4;
+
+function limitAsk(): void {
+  const file = join(project.folder, "agents.ts");
+  const text = readFileSync(file, "utf8");
+  const limited = text.replace(
+    "reviewer, writer]",
+    `reviewer, { agent: writer, askTimeoutS: ${askTimeoutS} }]`,
+  );
+  expect(limited).not.toBe(text);
+  writeFileSync(file, limited);
+}
+
+test("a run of a new project survives killed workers and a long stop, and is approved from another terminal", async () => {
+  limitAsk();
   const port = String(await freePort());
   const dev = project.reeve("dev", "--port", port);
   expect(await dev.line("ready")).toMatchObject({
@@ -47,6 +63,8 @@ test("a run of a new project survives killed workers and a full restart, and is 
   expect(existsSync(file)).toBe(false);
   expect([...pids, ...workers].filter(isAlive)).toEqual([]);
 
+  // The stop itself is what is tried: it takes three times as long as the ask may.
+  await setTimeout(askTimeoutS * 3_000);
   const next = project.reeve("dev", "--port", port);
   await next.line("ready");
   expect(await project.reeve("approve", "report").ended).toBe(0);

@@ -208,7 +208,7 @@ test("an adopted run keeps its calls in flight and leaves its spend behind", () 
   tree.begin("b", { attempt: attempt("1") });
   tree.begin("b", { attempt: attempt("2") });
   tree.settle("b", "1", null);
-  tree.do({ kind: "adopt", run: run("b"), parent: root });
+  tree.do({ kind: "adopt", run: run("b"), parent: root, at: tree.at });
   expect(tree.account("a")).toMatchObject({ reserved: { tokens: 0 }, inDoubt: { tokens: 20 } });
   tree.settle("b", "2", { input: 2, output: 0 });
   tree.do({ kind: "reconcile", attempt: attempt("1"), usage: { input: 1, output: 0 } });

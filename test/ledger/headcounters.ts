@@ -8,7 +8,7 @@ import {
   type LedgerEffect,
   type LedgerState,
 } from "#ledger";
-import { checkHeadcount, RowStore } from "./row-store.ts";
+import { addIdleTime, checkClocks, checkHeadcount, type IdleTimes, RowStore } from "./row-store.ts";
 import type { Answer, Headcounter } from "./shadow.ts";
 import { attempt, deepFreeze, root } from "./tree.ts";
 
@@ -18,6 +18,9 @@ export class LedgerHeadcounter implements Headcounter {
   #state: LedgerState;
   /** The same tree, for a host that loads each row when it is asked for; null: not compared. */
   readonly #rows: RowStore | null;
+  /** The time for which each run has stood still. */
+  #idle: IdleTimes = new Map();
+  #at = 0;
 
   constructor(maxAgents: number, allowPreempt = true, { checked = false } = {}) {
     this.maxAgents = maxAgents;
@@ -28,27 +31,27 @@ export class LedgerHeadcounter implements Headcounter {
   }
 
   admit(command: Admit): Answer<Admission> {
-    return this.#do((state) => Ledger.admit(state, command));
+    return this.#do(command.at, (state) => Ledger.admit(state, command));
   }
 
   wait(run: RunId, on: readonly RunId[] | null, at: number): Answer<{ readonly phase: string }> {
-    return this.#do((state) => Ledger.wait(state, { run, on, at }));
+    return this.#do(at, (state) => Ledger.wait(state, { run, on, isBlocked: on === null, at }));
   }
 
   tell(kind: "wake" | "yield", run: RunId, at: number): Answer<{ readonly phase: string }> {
-    return this.#do((state) => Ledger[kind](state, { run, at }));
+    return this.#do(at, (state) => Ledger[kind](state, { run, at }));
   }
 
   release(run: RunId, at: number): Answer<unknown> {
-    return this.#do((state) => Ledger.release(state, { run, at }));
+    return this.#do(at, (state) => Ledger.release(state, { run, at }));
   }
 
   mark(kind: "pause" | "resume" | "cancel", run: RunId, at: number): Answer<readonly RunId[]> {
-    return this.#do((state) => Ledger[kind](state, { run, reason: "enough", at }));
+    return this.#do(at, (state) => Ledger[kind](state, { run, reason: "enough", at }));
   }
 
   reprioritize(run: RunId, priority: Priority, at: number): Answer<unknown> {
-    return this.#do((state) => Ledger.reprioritize(state, { run, priority, at }));
+    return this.#do(at, (state) => Ledger.reprioritize(state, { run, priority, at }));
   }
 
   mayBegin(run: RunId, at: number): boolean {
@@ -66,11 +69,14 @@ export class LedgerHeadcounter implements Headcounter {
     return this.#state.slots[run]?.skipped ?? false;
   }
 
-  #do<Decision>(rule: (state: LedgerState) => DecisionResult<Decision>): Answer<Decision> {
+  #do<Decision>(at: number, rule: (state: LedgerState) => DecisionResult<Decision>): Answer<Decision> {
     const decided = rule(this.#state);
+    if (this.#rows) this.#idle = addIdleTime(this.#idle, this.#state, at - this.#at);
+    this.#at = at;
     this.#state = deepFreeze(decided.state);
     if (this.#rows) {
       checkHeadcount(this.#state);
+      checkClocks(this.#state, this.#idle, at);
       const { decision, effects } = this.#rows.decide(rule);
       if (!isDeepStrictEqual([decision, effects], [decided.decision, decided.effects]))
         throw new Error("a host that loads rows one by one gets another decision");

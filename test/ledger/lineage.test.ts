@@ -40,8 +40,8 @@ test("6.7 the children of an ended run report to its parent; a detached one can 
   tree.admit("c", { parent: run("b") });
   tree.apply("release", "b");
   expect(tree.slot("c").parent).toBe(run("a"));
-  expect(tree.do({ kind: "adopt", run: run("c"), parent: root })).toBe(true);
+  expect(tree.do({ kind: "adopt", run: run("c"), parent: root, at: tree.at })).toBe(true);
   expect(tree.slot("c").parent).toBe(root);
-  expect(tree.do({ kind: "adopt", run: run("c"), parent: run("a") })).toBe(false);
+  expect(tree.do({ kind: "adopt", run: run("c"), parent: run("a"), at: tree.at })).toBe(false);
   expect(tree.cancel("a")).toEqual([run("a")]);
 });

@@ -86,8 +86,17 @@ export function checkHeadcount({ tree, slots, waits, pages }: LedgerState): void
   for (const { run } of blocked) expectEqual(`waits of ${run}`, waits[run] !== undefined, true);
   expectEqual("skipped", new Set(skipped), new Set(all.filter((slot) => slot.skipped).map(({ run }) => run)));
   const byParent = Map.groupBy(all, ({ parent }) => parent);
-  for (const { run, children } of all)
-    expectEqual(`children of ${run}`, children, byParent.get(run)?.length ?? 0);
+  const still = findStill(slots);
+  for (const { run, children, idleChildren, idleSince } of all) {
+    const below = byParent.get(run) ?? [];
+    expectEqual(`children of ${run}`, children, below.length);
+    expectEqual(
+      `children of ${run} that stand still`,
+      idleChildren,
+      below.filter((child) => still.has(child.run)).length,
+    );
+    expectEqual(`standstill of ${run}`, idleSince !== null, still.has(run));
+  }
   for (const priority of Priority.all) {
     const queue = all.filter(
       (slot) =>
@@ -107,4 +116,38 @@ export function checkHeadcount({ tree, slots, waits, pages }: LedgerState): void
       expected,
     );
   }
+}
+
+/** Returns the runs that stand still: neither they nor any run below them can make progress. */
+function findStill(slots: LedgerState["slots"]): ReadonlySet<RunId> {
+  const still = new Set<RunId>();
+  const runs = keysOf(slots);
+  const canWork = (run: RunId): boolean => {
+    const slot = slots[run];
+    const below = runs.filter((child) => slots[child]?.parent === run);
+    if (!slot || slot.cancelled !== null || below.some((child) => !still.has(child))) return true;
+    if (slot.held || slot.phase === "pending" || slot.phase === "parked") return false;
+    if (slot.phase !== "waiting") return true;
+    return !slot.isBlocked && !(slot.waitsForRuns && below.length > 0);
+  };
+  for (let size = -1; size < still.size;) {
+    size = still.size;
+    for (const run of runs) if (!canWork(run)) still.add(run);
+  }
+  return still;
+}
+
+/** The length of all standstills of each run. */
+export type IdleTimes = ReadonlyMap<RunId, number>;
+
+/** Adds time that passed in a state. */
+export function addIdleTime(before: IdleTimes, { slots }: LedgerState, ms: number): IdleTimes {
+  const still = findStill(slots);
+  return new Map(keysOf(slots).map((run) => [run, (before.get(run) ?? 0) + (still.has(run) ? ms : 0)]));
+}
+
+/** Compares the clocks of the slots with the times that were added up. @throws Error */
+export function checkClocks({ slots }: LedgerState, idle: IdleTimes, at: number): void {
+  for (const run of keysOf(slots))
+    expectEqual(`idle time of ${run}`, slots[run] && Ledger.idleTime(slots[run], at), idle.get(run) ?? 0);
 }

@@ -39,6 +39,7 @@ function objectOn(state: Map<string, Json>, left: unknown[] = []): ObjectContext
     maxValueBytes: 16_000_000,
     keepsReferences: false,
     now: () => 0,
+    hostedSince: () => 0,
     get: (name) => state.get(name) ?? null,
     prefetch: () => undefined,
     list: (prefix) => [...state.keys()].filter((name) => name.startsWith(prefix)),

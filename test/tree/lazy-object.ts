@@ -35,6 +35,8 @@ export class LazyObject {
   answer: (method: string, argument: Json) => Json = () => null;
   /** The time that its calls see. */
   time = 1;
+  /** The moment since which its worker serves, for calls. */
+  hostedSince = 0;
 
   constructor(key: string) {
     this.key = key;
@@ -126,6 +128,7 @@ export class LazyObject {
       cancel: (execution) => void cancelled.push(execution),
       kill: (execution) => void killed.push(execution),
       now: () => this.time,
+      hostedSince: () => this.hostedSince,
     };
     return { context, written, sent, cancelled, killed, woken };
   }

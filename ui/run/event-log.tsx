@@ -16,7 +16,8 @@ const details: Details = {
     `${count(tokens)} tokens, ${dollars(costMicros)}${inDoubt ? ", in doubt" : ""}`,
   "budget.denied": ({ reason, dimension, limit, used }) =>
     `${reason}: ${dimension}, ${count(used)} of ${count(limit)} used`,
-  "budget.waiting": ({ dimension, inFlight }) => `${dimension}, for ${inFlight} calls in flight`,
+  "budget.waiting": ({ dimension, inFlight }) =>
+    `${dimension}, for ${inFlight === 0 ? "a top-up" : `${inFlight} calls in flight`}`,
   "budget.topped-up": ({ tokens, costMicros, turns }) =>
     `${dollars(costMicros)}, ${count(tokens)} tokens, ${count(turns)} turns`,
   "budget.warning": ({ dimension, limit, used }) => `${dimension}, ${count(used)} of ${count(limit)}`,

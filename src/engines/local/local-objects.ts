@@ -206,6 +206,11 @@ class LocalWork implements ObjectContext {
     return (this.#now ??= this.#world.now());
   }
 
+  /** An object lives no longer than its process. */
+  hostedSince(): number {
+    return 0;
+  }
+
   get(name: string): Json {
     const written = this.#written?.get(name);
     return written === undefined ? (this.#stored.state.get(name) ?? null) : written;

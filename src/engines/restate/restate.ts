@@ -255,6 +255,7 @@ class RestateWorker implements RestateEngine {
     };
     const fuzz = this.#options.replayEveryStep ? new ReplayFuzz() : null;
     const kill = (execution: string): void => void this.#admin.kill(execution).catch(() => undefined);
+    const hostedSince = Date.now();
     const notifyWritten: ChangePoll["notifyWritten"] = (object, changed) =>
       this.#poll.notifyWritten(object, changed);
     return new Worker({
@@ -273,7 +274,7 @@ class RestateWorker implements RestateEngine {
           sinkHost(definition, { settings, names, seals, admin: this.#admin }),
         ),
         ...withContent(program.objects).map((definition) =>
-          objectHost(definition, { settings, names, seals, kill, notifyWritten }),
+          objectHost(definition, { settings, names, seals, kill, hostedSince, notifyWritten }),
         ),
       ],
       logger: sdkLog(this.#log, (invocation) => executions.launchOf(invocation)),

@@ -25,22 +25,23 @@ import { Draft } from "../draft.ts";
 import { passFence } from "../slots/fence.ts";
 import { ceilingOf, type Grant } from "./fit.ts";
 import { hiddenFields, withHidden } from "./hidden-tokens.ts";
+import { atWork } from "../slots/headcount.ts";
 import { holdSubtree } from "../slots/hold.ts";
 import { chargeLease, currentLease } from "./lease.ts";
 import { path } from "../slots/ancestry.ts";
 import { lose } from "./lose.ts";
-import { exceededLimit, reservation } from "./reserve.ts";
+import { exceededLimit, metOf, reservation } from "./reserve.ts";
 import type { LedgerState } from "../state.ts";
 
 const mostLost = 3;
 
 /** Decides at the gate: nothing begins without a grant. A repeated request for an open attempt gets the same grant. */
 export function begin(state: LedgerState, command: Begin): DecisionResult<Gate> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, command.at);
   const gate = refuseBegin(draft, command) ?? enter(draft, command);
   if (gate.kind !== "needs-lease") return draft.toResult(gate);
   // The tree asks again once the tenant has lent. Until then, only the fence of the execution is kept.
-  const fenced = new Draft(state);
+  const fenced = new Draft(state, command.at);
   refuseBegin(fenced, command);
   return fenced.toResult(gate);
 }
@@ -60,7 +61,7 @@ function refuseBegin(draft: Draft, { run, epoch, at }: Begin): Gate | null {
 
 function enter(draft: Draft, command: Begin): Gate {
   const { run, step, attempt, ask, at } = command;
-  draft.slots.patch(run, { phase: "running", waitsForRuns: false });
+  draft.slots.patch(run, atWork);
   const { attempts } = draft.accounts.need(run);
   const same = attempts.find(({ id }) => id === attempt);
   if (same) return createGrant(draft, command, same);
@@ -94,8 +95,8 @@ function openModel(draft: Draft, command: Begin, ask: ReservationRequest): Gate 
     const again = draft.accounts.need(run).waiting.some((call) => call.step === step);
     // A waiting call holds no reservation. Otherwise two steps could wait for each other.
     dropUnused(draft, command);
-    const { kind: _kind, again: _again, since, needsTopUp, inFlight: _inFlight, ...met } = fit;
-    enterCallLine(draft, run, { step, ask, since, met, needsTopUp });
+    const { since, needsTopUp } = fit;
+    enterCallLine(draft, run, { step, ask, since, met: metOf(fit), needsTopUp });
     return { ...fit, again };
   }
   leaveCallLine(draft, run, step);

@@ -34,6 +34,7 @@ export function topUp(
   return draft.toResult(true);
 }
 
+/** Returns the higher limit, at most the largest number that is counted exactly. */
 function raiseLimit(limit: number | null, by: number): number | null {
-  return limit === null ? null : limit + by;
+  return limit === null ? null : Math.min(limit + by, Number.MAX_SAFE_INTEGER);
 }

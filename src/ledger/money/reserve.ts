@@ -22,7 +22,19 @@ import {
 import { path } from "../slots/ancestry.ts";
 
 /** The decision that a call waits at a limit. */
-type WaitingGate = Extract<Gate, { readonly kind: "waits" }>;
+export type WaitingGate = Extract<Gate, { readonly kind: "waits" }>;
+
+/** Returns the limit that a waiting call meets. */
+export function metOf({
+  kind: _kind,
+  again: _again,
+  since: _since,
+  needsTopUp: _needsTopUp,
+  inFlight: _inFlight,
+  ...met
+}: WaitingGate): LimitMet {
+  return met;
+}
 
 /** A grant, or the reason why a call may not begin. */
 export type Reservation = Grant | WaitingGate | Extract<Gate, { readonly kind: "denied" | "needs-lease" }>;

@@ -1,12 +1,12 @@
 import { AttemptId, type RunId } from "#kernel";
-import { leaveCallLine, mayBegin, mayWake } from "./call-line.ts";
+import { enterCallLine, leaveCallLine, mayBegin, mayWake } from "./call-line.ts";
 import { loseAgain, openReserved } from "./begin.ts";
 import type { DecisionResult, DecideWaiting, Expire, WokenCall } from "../command.ts";
 import { Draft } from "../draft.ts";
 import { path } from "../slots/ancestry.ts";
 import { inOrder, type RankedCall } from "../slots/line.ts";
 import { lose } from "./lose.ts";
-import { reservation, type Reservation } from "./reserve.ts";
+import { metOf, reservation, type Reservation, type WaitingGate } from "./reserve.ts";
 import type { LedgerState } from "../state.ts";
 
 /** Number of waiting calls that are loaded together. */
@@ -21,7 +21,7 @@ export function decideWaiting(
   state: LedgerState,
   { takeBy, at }: DecideWaiting,
 ): DecisionResult<readonly WokenCall[]> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const woken: WokenCall[] = [];
   const met = new Set<RunId | null>();
   for (const { run, call } of callsInOrder(draft, at)) {
@@ -33,7 +33,8 @@ export function decideWaiting(
     if (path(draft.slots, run).some((owner) => met.has(owner))) continue;
     const decision = decideOne(draft, { run, step: call.step, at });
     if (decision?.kind === "waits") {
-      if (isReady && !decision.needsTopUp) met.add(decision.owner);
+      if (decision.needsTopUp) noteNeed(draft, { run, step: call.step }, decision);
+      else if (isReady) met.add(decision.owner);
       continue;
     }
     const left = leaveCallLine(draft, run, call.step);
@@ -48,6 +49,15 @@ export function decideWaiting(
     woken.push({ run, step: call.step });
   }
   return draft.toResult(woken);
+}
+
+/** Notes that a call waits for a top-up from now on, because nothing in flight can free enough for it. */
+function noteNeed(draft: Draft, { run, step }: WokenCall, decision: WaitingGate): void {
+  const waiting = draft.accounts.need(run).waiting.find((call) => call.step === step);
+  if (!waiting || waiting.needsTopUp) return;
+  const met = metOf(decision);
+  enterCallLine(draft, run, { ...waiting, met, needsTopUp: true });
+  draft.effects.push({ kind: "needsTopUp", run, step, ...met });
 }
 
 /** Yields the waiting calls, best first. Loads their runs in groups. */
@@ -83,7 +93,7 @@ function decideOne(draft: Draft, { run, step, at }: WokenCall & { readonly at: n
  * run.
  */
 export function expire(state: LedgerState, { at }: Expire): DecisionResult<null> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   let due = Infinity;
   for (const [run] of draft.allSlots()) {
     for (const open of draft.accounts.need(run).attempts) {

@@ -12,7 +12,7 @@ import type { LedgerState, Slot } from "../state.ts";
 /** Decides about a slot for a new run. A repeated request for the same run gets the same decision. */
 export function admit(state: LedgerState, command: Admit): DecisionResult<Admission> {
   const { run, at } = command;
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const parent = draft.slots.get(command.parent);
   if (!draft.slots.get(run)) {
     if (!parent || parent.cancelled !== null || isLate(parent, at))

@@ -11,9 +11,9 @@ import type { LedgerState } from "../state.ts";
  */
 export function cancelSlots(
   state: LedgerState,
-  { run, also = [], reason }: Cancel,
+  { run, also = [], reason, at }: Cancel,
 ): DecisionResult<readonly RunId[]> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const marked = subtree(draft, run, ...also).filter((member) => draft.slots.need(member).cancelled === null);
   for (const member of marked) draft.slots.patch(member, { cancelled: reason });
   for (const member of marked) withdraw(draft, member);

@@ -1,5 +1,5 @@
 import type { RunId } from "#kernel";
-import type { Headcount, Slot } from "../state.ts";
+import type { Headcount, Slot, TreeState } from "../state.ts";
 
 /** Whether a run counts against `maxAgents`. */
 export function holdsSlot({ phase }: Slot): boolean {
@@ -15,6 +15,27 @@ export function isInLine(slot: Slot): boolean {
 /** Whether a run waits only for other runs, so that its progress depends on them. */
 export function waitsForRuns(slot: Slot): boolean {
   return (slot.phase === "waiting" || slot.asleep) && slot.cancelled === null && slot.waitsForRuns;
+}
+
+/**
+ * Whether neither the run nor any run below it can make progress. A cancelled run is about to end. A run that waits only
+ * for runs depends on its children; without children it waits for runs elsewhere in the tree, which counts as work.
+ */
+export function standsStill(slot: Slot): boolean {
+  const { phase, held, isBlocked, children } = slot;
+  if (slot.cancelled !== null || slot.idleChildren < children) return false;
+  if (phase === "waiting") return held || isBlocked || (slot.waitsForRuns && children > 0);
+  return held || phase === "pending" || phase === "parked";
+}
+
+/** Returns the time for which a run has stood still, at a moment in working time. */
+export function idleTime({ idleMs, idleSince }: Slot, workingTime: number): number {
+  return idleMs + (idleSince === null ? 0 : Math.max(0, workingTime - idleSince));
+}
+
+/** Returns the time without the time in which there was no worker. */
+export function toWorkingTime({ absentMs = 0 }: Pick<TreeState, "absentMs">, at: number): number {
+  return at - absentMs;
 }
 
 /** Whether runs could use a slot, now or as soon as another slot is freed: skipped ones stand in line, too. */

@@ -3,6 +3,9 @@ import type { Draft } from "../draft.ts";
 import { firstInLine } from "./line.ts";
 import type { Slot } from "../state.ts";
 
+/** The fields of a run that works after it has waited. */
+export const atWork = { phase: "running", waitsForRuns: false, isBlocked: false } as const;
+
 /** Returns the number of free slots. */
 export function room({ tree }: Draft): number {
   return tree.spawn.maxAgents - tree.headcount.holders;
@@ -36,7 +39,7 @@ function grant(draft: Draft, run: RunId, at: number): void {
     });
     draft.effects.push({ kind: "launch", run });
   } else {
-    draft.slots.patch(run, { phase: "running", waitsForRuns: false });
+    draft.slots.patch(run, atWork);
     draft.effects.push({ kind: "resume", run });
   }
 }

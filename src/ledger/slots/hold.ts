@@ -9,13 +9,13 @@ import type { LedgerState } from "../state.ts";
 
 /** Holds a run and its descendants until `resumeSlots`. Returns the runs that were not held before. */
 export function pauseSlots(state: LedgerState, { run, at }: RunAt): DecisionResult<readonly RunId[]> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   return draft.toResult(holdSubtree(draft, run, at));
 }
 
 /** Lifts the hold of a run and its descendants. They are queued for a slot from now on. */
 export function resumeSlots(state: LedgerState, { run, at }: RunAt): DecisionResult<readonly RunId[]> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const lifted = subtree(draft, run).filter((member) => draft.slots.need(member).held);
   for (const member of lifted) {
     draft.slots.patch(member, { held: false, since: at });

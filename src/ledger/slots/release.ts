@@ -16,7 +16,7 @@ const nothing: ReleaseResult = { usage: Usage.none, settled: Amounts.none, inDou
  * whose accounts already carry them. A run that had already ended returns nothing.
  */
 export function releaseSlot(state: LedgerState, { run, at }: RunAt): DecisionResult<ReleaseResult> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const slot = draft.slots.get(run);
   if (!slot) return draft.toResult(nothing);
   for (const { id } of draft.accounts.need(run).attempts) lose(draft, run, id);

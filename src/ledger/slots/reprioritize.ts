@@ -13,7 +13,7 @@ export function reprioritize(
   state: LedgerState,
   { run, priority, at }: Reprioritize,
 ): DecisionResult<SlotState> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const before = draft.slots.get(run);
   if (!before || before.cancelled !== null) return draft.toResult(getSlotState(draft, run));
   draft.slots.patch(run, { priority });

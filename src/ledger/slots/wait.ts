@@ -3,16 +3,19 @@ import type { DecisionResult, RunAt, SlotState, Wait } from "../command.ts";
 import { fillFreedSlots } from "./deadlock.ts";
 import { Draft } from "../draft.ts";
 import { holdsSlot } from "./count.ts";
-import { allot, park, freeSlot } from "./headcount.ts";
+import { allot, atWork, park, freeSlot } from "./headcount.ts";
 import type { LedgerState } from "../state.ts";
 
 /** Marks a run as waiting. It keeps its slot, unless it must yield: then it has nothing left to finish. */
-export function waitInSlot(state: LedgerState, { run, on, at }: Wait): DecisionResult<SlotState> {
-  const draft = new Draft(state);
+export function waitInSlot(
+  state: LedgerState,
+  { run, on, isBlocked = false, at }: Wait,
+): DecisionResult<SlotState> {
+  const draft = new Draft(state, at);
   const slot = draft.slots.get(run);
   if (slot && holdsSlot(slot)) {
     if (on) draft.waits.put(run, on);
-    draft.slots.patch(run, { phase: "waiting", waitsForRuns: on !== null });
+    draft.slots.patch(run, { phase: "waiting", waitsForRuns: on !== null, isBlocked });
     if (slot.phase === "yielding" && park(draft, run, at)) freeSlot(draft, run, at);
     fillFreedSlots(draft, at);
   }
@@ -21,11 +24,11 @@ export function waitInSlot(state: LedgerState, { run, on, at }: Wait): DecisionR
 
 /** Resumes a run that waited. If its slot was taken, it continues only once it has one again. */
 export function wake(state: LedgerState, { run, at }: RunAt): DecisionResult<SlotState> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   const slot = draft.slots.get(run);
-  if (slot?.phase === "waiting") draft.slots.patch(run, { phase: "running", waitsForRuns: false });
+  if (slot?.phase === "waiting") draft.slots.patch(run, atWork);
   if (slot?.phase === "parked" && slot.asleep) {
-    draft.slots.patch(run, { asleep: false, waitsForRuns: false, since: at });
+    draft.slots.patch(run, { asleep: false, waitsForRuns: false, isBlocked: false, since: at });
     allot(draft, at);
     fillFreedSlots(draft, at);
   }
@@ -34,7 +37,7 @@ export function wake(state: LedgerState, { run, at }: RunAt): DecisionResult<Slo
 
 /** Parks a run that must yield and has stopped. If the request was withdrawn, it keeps its slot. */
 export function yieldSlot(state: LedgerState, { run, at }: RunAt): DecisionResult<SlotState> {
-  const draft = new Draft(state);
+  const draft = new Draft(state, at);
   if (draft.slots.get(run)?.phase === "yielding") {
     if (park(draft, run, at)) freeSlot(draft, run, at);
     fillFreedSlots(draft, at);

@@ -22,6 +22,7 @@ import { compactionCases } from "./compaction.ts";
 import { conversationCases } from "./conversation.ts";
 import { sessionCases } from "./sessions.ts";
 import { timeCases } from "./times.ts";
+import { topUpWaitCases } from "./top-up-waits.ts";
 import { turnCases } from "./turns.ts";
 import { topicCases } from "./topics.ts";
 import { steeringCases } from "./steering.ts";
@@ -62,6 +63,7 @@ import { preemptionCases } from "./preemption.ts";
 import { replayCases } from "./replay.ts";
 import { shapeCases } from "./shapes.ts";
 import { sizeCases } from "./sizes.ts";
+import { standstillCases } from "./standstill.ts";
 import { stepCases } from "./steps.ts";
 import { stubbornCases } from "./stubborn.ts";
 import { supervisionCases } from "./supervision.ts";
@@ -96,10 +98,12 @@ export const engineSuite: readonly EngineCase[] = [
   ...doubtCases,
   ...landingCases,
   ...markTimed(waitingCallCases),
+  ...topUpWaitCases,
   ...refusalCases,
   ...tenantCases,
   ...treeSecretCases,
   ...askingCases,
+  ...standstillCases,
   ...waitCycleCases,
   ...mailboxCases,
   ...deadLetterCases,

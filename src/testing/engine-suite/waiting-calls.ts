@@ -220,7 +220,9 @@ export const waitingCallCases: readonly EngineCase[] = [
         await spawner.spawn("a");
         const call = await spawner.call("a");
         const cancelled = await spawnWaiting(spawner, "b");
-        const late = await spawnWaiting(spawner, "c", { budget: { deadlineS: 1 } });
+        // Time for its call to begin to wait, on a slow machine too.
+        const late = await spawner.spawn("c", { budget: { deadlineS: 3 } });
+        await waitForBudgetWait(spawner.root, late);
         await cancelled.cancel("enough");
         const stops = [await cancelled.result(), await late.result()].map(({ stopReason }) => stopReason);
         assert.deepEqual(stops, ["cancelled", "deadline"]);
@@ -288,29 +290,6 @@ export const waitingCallCases: readonly EngineCase[] = [
         assert.equal((await run.result()).output, "failed");
         const [denied] = only(await historyOf(run), "budget.denied");
         assert.deepEqual([denied?.used, denied?.reserved], [100, 0]);
-      });
-    },
-  },
-  {
-    name: '3.10 with onLimit "wait" a run waits for a top-up instead of being stopped',
-    async run(harness) {
-      const model = greedyModel();
-      const agent = agentOf(
-        "agent",
-        async (ctx) => {
-          await ctx.llm(prompt, ask(100));
-          await ctx.llm(prompt, ask(100));
-          return "done";
-        },
-        { model, budget: { maxTokens: 150, onLimit: "wait" } },
-      );
-      await onRuntime(harness, { agents: [agent] }, async (runtime) => {
-        const run = await runtime.start(agent, "go");
-        await waitForEvent(run, "budget.waiting");
-        await reaches(run, "waiting");
-        assert.equal(model.bill.length, 1);
-        await run.topUp({ maxTokens: 100 });
-        assert.equal((await run.result()).output, "done");
       });
     },
   },

@@ -96,6 +96,10 @@ class BatchedWork implements ObjectContext {
     return this.#object.now();
   }
 
+  hostedSince(): number {
+    return this.#object.hostedSince();
+  }
+
   get(name: string): Json {
     const written = this.#written.get(name);
     return written === undefined ? this.#object.get(name) : written;

@@ -15,8 +15,10 @@ export function waitForItems(work: TreeWork, argument: ArgumentOf<"wait">): Inbo
   decideWaiting(work);
   const batch = takeBatch(work, argument.run);
   if (batch.items.length === 0 && batch.slotState === "running") {
+    const { asking, account } = work.live(argument.run);
+    const isBlocked = asking.length > 0 || account.waiting.length > 0;
     work.decide(argument.run, (state) =>
-      Ledger.wait(state, { run: argument.run, on: argument.on, at: work.now }),
+      Ledger.wait(state, { run: argument.run, on: argument.on, isBlocked, at: work.now }),
     );
     performEffects(work);
     closeIdleLease(work);

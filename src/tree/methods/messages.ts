@@ -12,6 +12,7 @@ import type { ArgumentOf, InboxBatch, ReplyOf, SendArgument } from "../protocol.
 import { checkSize, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { noteAsk, forgetAsk, cycleOf } from "../asks.ts";
+import { giveUpAsk } from "../late-asks.ts";
 import { claimContent } from "../state/content.ts";
 import { deadLetter, wakeNew } from "../new-run.ts";
 import { performEffects } from "../run-lifecycle.ts";
@@ -27,8 +28,12 @@ export function reply(work: TreeWork, argument: ArgumentOf<"reply">): InboxBatch
   return takeItems(work, argument);
 }
 
-/** Records that the run no longer waits for the reply. */
-export function abandonAsk(work: TreeWork, { run, ask }: ArgumentOf<"abandonAsk">): null {
+/** Ends an ask whose caller no longer waits. With a timeout, only once its time is over. */
+export function abandonAsk(
+  work: TreeWork,
+  { run, ask, timeoutMs }: ArgumentOf<"abandonAsk">,
+): ReplyOf<"abandonAsk"> {
+  if (timeoutMs !== undefined) return giveUpAsk(work, { ask, from: run, timeoutMs });
   forgetAsk(work, run, ask);
   return null;
 }

@@ -101,12 +101,17 @@ export const slot = object<Slot>({
   victim: orNull(runId),
   skipped: boolean,
   asleep: boolean,
+  isBlocked: boolean,
   detached: boolean,
   allowedMs: numberOrNull,
   deadline: numberOrNull,
   cancelled: orNull(text()),
   fence: object<Slot["fence"]>({ id: text(), order: numberOrNull, older: texts }),
   children: count,
+  idleChildren: count,
+  idleSince: numberOrNull,
+  idleMs: number,
+  hasLateAsks: boolean,
   page: orNull(count),
 });
 
@@ -164,6 +169,7 @@ export const treeState = object<TreeState>({
   lease: orNull(lease),
   ageingMs: number,
   nextOrder: number,
+  absentMs: optional(number),
   headcount: object<TreeState["headcount"]>({
     live: count,
     holders: count,

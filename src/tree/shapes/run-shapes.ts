@@ -54,6 +54,7 @@ export const item = taggedUnion<StoredItem, "kind">("kind", {
   followUp: said,
   topic: object<Item<"topic">>({ kind: oneOf("topic"), subscription: text(), envelope }),
   reply: object<Item<"reply">>({ kind: oneOf("reply"), ask: messageId, text: text(), ...spoken }),
+  askGoesOn: object<Item<"askGoesOn">>({ kind: oneOf("askGoesOn"), ask: messageId, leftMs: number }),
   ended: object<Item<"ended">>({ kind: oneOf("ended"), run: runId, result }),
   childPaused: object<Item<"childPaused">>({
     kind: oneOf("childPaused"),

@@ -14,6 +14,7 @@ import {
   cancel,
   content,
   info,
+  lateAsks,
   liveEntry,
   subscriptionEntry,
   topic,
@@ -25,7 +26,7 @@ import {
  * unknown name is refused, too.
  */
 
-const { boolean, count, list, number, object, oneOf, orNull, text } = Shape;
+const { boolean, count, list, number, object, oneOf, optional, orNull, text } = Shape;
 
 /** Returns the shape of a value by its whole name. */
 type ShapeOf = (name: string) => Pick<Shape<unknown>, "find">;
@@ -57,6 +58,7 @@ const ofTree: Readonly<Record<string, ShapeOf>> = {
   live: (name) => (name === "live" ? list(count) : list(liveEntry)),
   seen: always(Shape.map(seenEntry)),
   asks: always(asks),
+  "late-asks": always(lateAsks),
   cancel: (name) => (name.endsWith("/done") ? done : cancel),
   doubt: always(doubt),
   approval: always(approval),

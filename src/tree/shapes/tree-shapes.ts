@@ -3,6 +3,7 @@ import { Shape } from "#base";
 import type {
   AsksRecord,
   CancelRecord,
+  LateAsksRecord,
   TopicRecord,
   TreeInfo,
   TreeRecord,
@@ -109,7 +110,13 @@ export const content = object<Pick<RunResult, "output" | "error">>({ output: jso
 
 export const cancel = object<CancelRecord>({ reason: text(), at: number, runs: runIds });
 
-export const asks: Shape<AsksRecord> = list(object<AsksRecord[number]>({ id: messageId, to: runId }));
+export const asks: Shape<AsksRecord> = list(
+  object<AsksRecord[number]>({ id: messageId, to: runId, at: number, idleMs: number }),
+);
+
+export const lateAsks: Shape<LateAsksRecord> = list(
+  object<LateAsksRecord[number]>({ ask: messageId, from: runId, timeoutMs: number }),
+);
 
 const topicRecord = object<TopicRecord>({
   next: count,

@@ -168,6 +168,8 @@ export type InboxItem =
       readonly kind: "reply";
       readonly ask: MessageId;
     } & SentContent)
+  /** The time of a late ask counts again, because the asked run goes on. */
+  | { readonly kind: "askGoesOn"; readonly ask: MessageId; readonly leftMs: number }
   | { readonly kind: "ended"; readonly run: RunId; readonly result: RunResult }
   | { readonly kind: "childPaused"; readonly run: RunId; readonly said?: SentContent | undefined }
   | { readonly kind: "childResumed"; readonly run: RunId }
@@ -306,6 +308,9 @@ export const endedKey = (run: RunId): string => `ended/${run}`;
 /** Returns the key of the open asks of a run. */
 export const asksKey = (run: RunId): string => `asks/${run}`;
 
+/** Returns the key of the late asks of a run that stands still. */
+export const lateAsksKey = (run: RunId): string => `late-asks/${run}`;
+
 /** Returns the key of the {@link CancelRecord} of that number. */
 export const cancelKey = (number: number): string => `cancel/${number}`;
 
@@ -342,7 +347,21 @@ export interface CancelRecord {
 }
 
 /** The asks of one run that have no reply yet. */
-export type AsksRecord = readonly { readonly id: MessageId; readonly to: RunId }[];
+export type AsksRecord = readonly {
+  readonly id: MessageId;
+  readonly to: RunId;
+  /** Its start, in working time. */
+  readonly at: number;
+  /** The time for which the asked run had stood still by then. */
+  readonly idleMs: number;
+}[];
+
+/** The asks of a run that stands still whose time would be over if it did not. They hear when it goes on. */
+export type LateAsksRecord = readonly {
+  readonly ask: MessageId;
+  readonly from: RunId;
+  readonly timeoutMs: number;
+}[];
 
 /** A topic with subscriptions or messages. Both are stored separately. */
 export interface TopicRecord {

@@ -74,12 +74,17 @@ const slotDefaults = {
   victim: null,
   skipped: false,
   asleep: false,
+  isBlocked: false,
   detached: false,
   allowedMs: null,
   deadline: null,
   cancelled: null,
   fence: { id: "", order: null, older: [] },
   children: 0,
+  idleChildren: 0,
+  idleSince: null,
+  idleMs: 0,
+  hasLateAsks: false,
   page: null,
 } satisfies Partial<Slot>;
 

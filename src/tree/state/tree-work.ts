@@ -43,7 +43,7 @@ import { handOut } from "./hand-out.ts";
 import { writeEvents } from "./events.ts";
 import { fitEvent } from "./size.ts";
 import { readEnded, readRun, runKey, slotKey, writeRun } from "./stored-run.ts";
-import { tickClock } from "./tick-clock.ts";
+import { tick } from "./tick-clock.ts";
 import { readTree, treeKeys, writeTree } from "./tree-record.ts";
 
 /** The type of the sink that writes a tree's events into the store. */
@@ -119,9 +119,7 @@ export class TreeWork {
     }
     const record = readTree(object);
     if (record === null) return null;
-    const clock = tickClock(record.clock, object.now());
-    const now = clock === record.clock ? record : { ...record, clock };
-    return new TreeWork(object, host, now, record);
+    return new TreeWork(object, host, tick(record, object), record);
   }
 
   get tree(): TreeRecord {

@@ -157,7 +157,11 @@ const handlers: OnEvent<RunSteps> = {
     });
   },
   "budget.waiting": (run, event) =>
-    noteDecision(run, event.step, { by: "budget", layer: "gate", decision: "waited for calls in flight" }),
+    noteDecision(run, event.step, {
+      by: "budget",
+      layer: "gate",
+      decision: event.inFlight === 0 ? "waited for a top-up" : "waited for calls in flight",
+    }),
   "guardrail.trip": (run, event) => {
     const { guardrail: by, decision, reason } = event;
     noteDecision(run, openTool(run) ?? run.last, { by, layer: "guardrail", decision, reason });

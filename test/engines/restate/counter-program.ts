@@ -20,6 +20,9 @@ const type = "counter";
 /** The value of `now` in each try of `timed`. */
 export const tryTimes: number[] = [];
 
+/** The value of `hostedSince` in each try of `timed`. */
+export const tryHosts: number[] = [];
+
 /** The smallest object that uses every feature of an object: a total, a list of words, launched runs. */
 const counter: ObjectDefinition = {
   type,
@@ -68,6 +71,7 @@ const counter: ObjectDefinition = {
       const before = object.now();
       for (const key of Json.as<string[]>(keys)) {
         tryTimes.push(object.now());
+        tryHosts.push(object.hostedSince());
         object.call({ type, key }, "add", 1);
       }
       object.set("time", before);

@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Engine, ForeignError, IdConflictError, Json } from "#kernel";
 import { type RestateServer, restate, restateServer } from "reeve/engines/restate";
-import { fresh, program, tryTimes, waitUntil } from "./counter-program.ts";
+import { fresh, program, tryHosts, tryTimes, waitUntil } from "./counter-program.ts";
 import { freePort } from "../../free-port.ts";
 
 let server: RestateServer;
 let engine: Engine;
+let servedAt: number;
 
 beforeAll(async () => {
   server = await restateServer();
   // Every wait is a replay.
   engine = restate({ ingress: server.ingress, admin: server.admin, inactivityTimeoutMs: 0 });
   engine.define(program);
+  servedAt = Date.now();
   await engine.serve({ port: 0 });
 });
 
@@ -66,14 +68,18 @@ test("a node that does not answer is skipped", async () => {
   expect(await client.call(fresh(), "add", 2)).toBe(2);
 });
 
-test("the time of a call is the same in every try and replay, and advances between calls", async () => {
+test("the time of a call is the same in every try and replay, as is that since which its worker serves", async () => {
   const object = fresh();
   const others = [fresh().key, fresh().key, fresh().key];
   tryTimes.length = 0;
+  tryHosts.length = 0;
   const began = Date.now();
   const [before, after] = Json.as<number[]>(await engine.call(object, "noteTimes", others));
   expect(tryTimes.length).toBeGreaterThan(3);
   expect(new Set([...tryTimes, before, after]).size).toBe(1);
+  const [hostedSince, ...more] = new Set(tryHosts);
+  expect(hostedSince).toBeGreaterThanOrEqual(servedAt);
+  expect([Number(hostedSince) <= began, more]).toEqual([true, []]);
   expect(before).toBeGreaterThanOrEqual(began);
   expect(Number(before)).toBeLessThanOrEqual(Date.now());
   const [later] = Json.as<number[]>(await engine.call(object, "noteTimes", []));

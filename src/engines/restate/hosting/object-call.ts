@@ -69,6 +69,14 @@ export interface ObjectCallFields {
   readonly seals: CallSeals;
   /** Ends an execution, best effort. */
   readonly kill: (execution: string) => void;
+  /** The time at which this worker began to serve. */
+  readonly hostedSince: number;
+}
+
+/** The time of a call, and the moment since which its worker serves. */
+interface CallTime {
+  readonly now: number;
+  readonly hostedSince: number;
 }
 
 /**
@@ -87,7 +95,8 @@ export class ObjectCall {
   readonly #readStored = (name: string, serde: Serde<Json>): Promise<Json> =>
     this.#restate.get<Json>(name, serde);
   readonly #asked: CallOutcome[] = [];
-  #time: number | null = null;
+  readonly #hostedSince: number;
+  #time: CallTime | null = null;
   #names: readonly string[] | null = null;
 
   constructor(fields: ObjectCallFields) {
@@ -96,6 +105,7 @@ export class ObjectCall {
     this.names = fields.names;
     this.kill = fields.kill;
     this.#seals = fields.seals;
+    this.#hostedSince = fields.hostedSince;
     this.#stateSeals = new StateSeals(fields.definition, fields.restate.key, fields.seals.own);
     this.#state = new StateValues(fields.definition, this.#stateSeals);
   }
@@ -149,16 +159,21 @@ export class ObjectCall {
   }
 
   /** The time of this call, journaled: the same in every try and on every replay. @throws Fetch */
-  get time(): number {
+  get time(): CallTime {
     if (this.#time !== null) return this.#time;
-    throw new Fetch(async () => void (this.#time = await this.#restate.date.now()));
+    throw new Fetch(async () => void (this.#time = await this.#readTime()));
+  }
+
+  /** One entry of the journal. */
+  #readTime(): PromiseLike<CallTime> {
+    return this.#restate.run("time", () => ({ now: Date.now(), hostedSince: this.#hostedSince }));
   }
 
   /** Fetches these names and the time in one round trip. @throws Fetch if any of it is missing. */
   prefetch(names: readonly string[]): void {
     if (this.#time !== null || this.#writer === null) return this.fetch(names);
     throw new Fetch(async () => {
-      const time = this.#restate.date.now();
+      const time = this.#readTime();
       const missing = this.#state.listMissing(names);
       await this.#state.fetch(this.#readStored, missing, async () => void (this.#time = await time));
     });
@@ -276,7 +291,11 @@ class CallAttempt implements ObjectContext {
   }
 
   now(): number {
-    return this.#call.time;
+    return this.#call.time.now;
+  }
+
+  hostedSince(): number {
+    return this.#call.time.hostedSince;
   }
 
   get(name: string): Json {

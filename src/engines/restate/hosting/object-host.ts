@@ -22,6 +22,8 @@ export interface ObjectHostOptions {
   readonly seals: Sealing;
   /** Ends an execution for good, best effort. */
   readonly kill: (execution: string) => void;
+  /** The time at which this worker began to serve. */
+  readonly hostedSince: number;
   /** Called with the names that an object has changed in this process. */
   readonly notifyWritten: (object: ObjectAddress, names: ReadonlySet<string>) => void;
 }
@@ -31,8 +33,9 @@ const bytes = { input: serde.binary, output: serde.binary };
 /** Hosts one type of object as a Restate virtual object: methods exclusive, queries shared, state read key by key. */
 export function objectHost(
   definition: ObjectDefinition,
-  { settings, names, seals, kill, notifyWritten }: ObjectHostOptions,
+  { settings, names, seals, kill, hostedSince, notifyWritten }: ObjectHostOptions,
 ): VirtualObjectDefinition<string, unknown> {
+  const shared = { definition, names, kill, hostedSince };
   const methods = Object.entries(definition.methods).map(([name, method]) => [
     name,
     handlers.object.exclusive(bytes, async (restate: RestateObjectContext, input: Uint8Array) => {
@@ -44,7 +47,7 @@ export function objectHost(
           seals,
         },
       );
-      const call = new ObjectCall({ restate, writer: restate, definition, names, seals: using, kill });
+      const call = new ObjectCall({ ...shared, restate, writer: restate, seals: using });
       const { result, changed } = await call.execute(method, argument);
       notifyWritten({ type: definition.type, key: restate.key }, changed);
       return sealJson(using.reply, result);
@@ -61,7 +64,7 @@ export function objectHost(
           seals,
         },
       );
-      const call = new ObjectCall({ restate, writer: null, definition, names, seals: using, kill });
+      const call = new ObjectCall({ ...shared, restate, writer: null, seals: using });
       const { result } = await call.execute(query, argument);
       return sealJson(using.reply, result);
     }),
