@@ -72,6 +72,8 @@ export interface ClaimRequest {
   readonly limit: number;
   /** Maximum deliveries that all senders hold for one webhook, so that a slow webhook does not delay the others. */
   readonly perWebhook: number;
+  /** Maximum deliveries that all senders hold for one tenant, so that its receivers do not delay those of others. */
+  readonly perTenant: number;
 }
 
 /** The end of one try. */
@@ -111,7 +113,7 @@ export interface WebhookStore {
   ): Promise<number>;
   /**
    * Leases due deliveries of all tenants. For each webhook and tree only the first pending one is available, so events
-   * of a tree are sent in order, by one sender at a time.
+   * of a tree are sent in order, by one sender at a time. Tenants with fewer leases go first, then webhooks with fewer.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedDelivery[]>;
   /** Records the end of a try, unless the lease is lost. */

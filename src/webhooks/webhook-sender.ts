@@ -7,7 +7,8 @@
  * 1. A delivery is removed only after its receiver has answered with success: each event arrives at least once.
  * 2. Of a webhook and a tree, only the first pending delivery can be leased: events of a tree arrive in order.
  * 3. A failed attempt is retried with growing delays. After `maxAttempts` the delivery is dead, and its tree goes on.
- * 4. A receiver that does not answer occupies at most `perWebhook` permits, and never the projector.
+ * 4. A receiver that does not answer occupies at most `perWebhook` permits, the receivers of a tenant at most `perTenant`, and
+ *    none of them the projector.
  */
 import { randomUUID } from "node:crypto";
 import { backoffMs, errorMessage, type BackoffOptions } from "#base";
@@ -37,8 +38,9 @@ export interface SenderDeps {
 }
 
 /** Requests at the same time. */
-const maxInFlight = 16;
-/** Concurrent requests to one webhook, over all processes. */
+const maxInFlight = 64;
+/** Concurrent requests for one tenant, and to one webhook, over all processes. */
+const perTenant = 8;
 const perWebhook = 4;
 /** The time for all that is not the request: reading the event, noting the result. On top of the same time as for the request. */
 const leaseMarginMs = 1_000;
@@ -125,7 +127,7 @@ export class WebhookSender {
     const { store, clock, options } = this.#deps;
     const now = clock.now();
     const until = now + 2 * options.timeoutMs + leaseMarginMs;
-    return store.webhooks.claim({ lease: randomUUID(), now, until, limit, perWebhook });
+    return store.webhooks.claim({ lease: randomUUID(), now, until, limit, perWebhook, perTenant });
   }
 
   #track(work: Promise<void>): void {

@@ -193,8 +193,43 @@ test("closing gives up a request in flight, and its delivery is due at once", as
   void sender.run();
   await asked.promise;
   await sender.close();
-  const due = { lease: "next", now: clock.now(), until: clock.now() + 1, limit: 10, perWebhook: 4 };
+  const due = {
+    lease: "next",
+    now: clock.now(),
+    until: clock.now() + 1,
+    limit: 10,
+    perWebhook: 4,
+    perTenant: 8,
+  };
   expect(await store.webhooks.claim(due)).toMatchObject([{ id: WebhookDelivery.id(endOf("t1", 1)) }]);
+});
+
+test("receivers of one tenant that never answer do not delay the webhook of another tenant", async () => {
+  const hanging = Promise.withResolvers<void>();
+  let hung = 0;
+  await using tarpit = await serveOn(() => {
+    hung += 1;
+    if (hung === 8) hanging.resolve();
+  });
+  const { sender, webhooks, store, clock } = open();
+  await using receiver = await openReceiver({ secrets: () => secrets, now: () => clock.now() });
+  const hooks = Array.from({ length: 20 }, (_, index) => `hook-${index}`);
+  for (const id of hooks) await webhooks.set({ id, url: tarpit.url, tenant });
+  const secrets = [(await webhooks.set({ id: "hook", url: receiver.url, tenant: "rival" })).secret ?? ""];
+  const enqueue = async (of: string, webhookId: string, tree: string): Promise<void> => {
+    const event = endOf(tree, 1);
+    await store.events.append(Partition.of(of), event.treeId, [event]);
+    const { treeId, seq, type, at } = event;
+    await store.webhooks.enqueue(Partition.of(of), [{ webhookId, treeId, seq, event: type, at }]);
+  };
+  for (const [index, id] of hooks.entries()) await enqueue(tenant, id, `t${index}`);
+  void sender.run();
+  await hanging.promise;
+  await enqueue("rival", "hook", "last");
+  void sender.run();
+  await receiver.waitForCount(1);
+  expect(hung).toBe(8);
+  await sender.close();
 });
 
 test.each([

@@ -84,7 +84,7 @@ class Memory implements Store {
       this.events.byTenant.getItems(partition).delete(tree);
       this.manifests.forget(partition, tree);
     }
-    this.webhooks.dropTrees(partition, trees);
+    for (const tree of trees) this.webhooks.dropTree(partition, tree);
     removeMatching(this.approvals.byTenant.getItems(partition), ({ treeId }) => trees.has(treeId));
     removeMatching(this.sessions.byTenant.getItems(partition), ({ head }) => head.userId === user);
     removeMatching(this.runs.byTenant.getItems(partition), ({ runId }) => runs.has(runId));

@@ -19,6 +19,8 @@ interface StoredDelivery {
   readonly leasedUntil: number;
 }
 
+type StoredEntry = readonly [key: string, stored: StoredDelivery];
+
 export class MemoryWebhooks implements WebhookStore {
   readonly #webhooks = new TenantMap<WebhookRecord>();
   readonly #deliveries = new Map<string, StoredDelivery>();
@@ -94,8 +96,45 @@ export class MemoryWebhooks implements WebhookStore {
     return dead.length;
   }
 
-  async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
-    const heads = new Map<string, readonly [string, StoredDelivery]>();
+  async claim({ lease, now, until, ...shares }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    const claimed: ClaimedDelivery[] = [];
+    for (const [key, kept] of this.#findDue({ now, ...shares })) {
+      this.#deliveries.set(key, { ...kept, lease, leasedUntil: until });
+      claimed.push({ ...copy(kept.delivery), partition: kept.partition, lease });
+    }
+    return claimed;
+  }
+
+  /** Finds the deliveries that a sender may have now, in the order in which they are given out. */
+  #findDue({
+    now,
+    limit,
+    perWebhook,
+    perTenant,
+  }: Omit<ClaimRequest, "lease" | "until">): readonly StoredEntry[] {
+    const due = this.#listHeads().filter(([, { delivery }]) => delivery.nextAt <= now);
+    const isFree = ([, { leasedUntil }]: StoredEntry): boolean => leasedUntil <= now;
+    // Leased ones come first, because they count towards the limits.
+    const ranked = due.toSorted(
+      (a, b) => Number(isFree(a)) - Number(isFree(b)) || a[1].delivery.nextAt - b[1].delivery.nextAt,
+    );
+    const ofWebhooks = number(ranked, ([, { partition, delivery }]) =>
+      toDeliveryKey(partition, delivery.webhookId, ""),
+    ).filter(({ place }) => place <= perWebhook);
+    const byPlace = ofWebhooks.toSorted(
+      (a, b) => Number(isFree(a.entry)) - Number(isFree(b.entry)) || a.place - b.place,
+    );
+    const entries = byPlace.map(({ entry }) => entry);
+    return number(entries, ([, { partition }]) => Partition.key(partition))
+      .filter(({ entry, place }) => place <= perTenant && isFree(entry))
+      .toSorted((a, b) => a.place - b.place || a.entry[1].delivery.nextAt - b.entry[1].delivery.nextAt)
+      .slice(0, limit)
+      .map(({ entry }) => entry);
+  }
+
+  /** Returns the first pending delivery of each webhook and tree. */
+  #listHeads(): readonly StoredEntry[] {
+    const heads = new Map<string, StoredEntry>();
     for (const entry of this.#deliveries) {
       const [, { partition, delivery }] = entry;
       if (delivery.status !== "pending") continue;
@@ -103,24 +142,7 @@ export class MemoryWebhooks implements WebhookStore {
       const first = heads.get(stream);
       if (!first || delivery.seq < first[1].delivery.seq) heads.set(stream, entry);
     }
-    const due = [...heads.values()]
-      .filter(([, { delivery, leasedUntil }]) => delivery.nextAt <= now && leasedUntil <= now)
-      .toSorted(([, a], [, b]) => a.delivery.nextAt - b.delivery.nextAt);
-    const counts = new Map<string, number>();
-    for (const [, { partition, delivery, leasedUntil }] of heads.values()) {
-      const webhook = toDeliveryKey(partition, delivery.webhookId, "");
-      if (leasedUntil > now) counts.set(webhook, (counts.get(webhook) ?? 0) + 1);
-    }
-    const claimed: ClaimedDelivery[] = [];
-    for (const [key, kept] of due) {
-      const webhook = toDeliveryKey(kept.partition, kept.delivery.webhookId, "");
-      const count = counts.get(webhook) ?? 0;
-      if (count >= perWebhook || claimed.length >= limit) continue;
-      counts.set(webhook, count + 1);
-      this.#deliveries.set(key, { ...kept, lease, leasedUntil: until });
-      claimed.push({ ...copy(kept.delivery), partition: kept.partition, lease });
-    }
-    return claimed;
+    return [...heads.values()];
   }
 
   async settle(
@@ -149,12 +171,12 @@ export class MemoryWebhooks implements WebhookStore {
   }
 
   /** Removes the deliveries of trees that are erased. */
-  dropTrees(partition: Partition, trees: ReadonlySet<TreeId>): void {
+  dropTree(partition: Partition, tree: TreeId): void {
     for (const [key, { delivery, partition: owner }] of this.#deliveries)
-      if (owner.tenantId === partition.tenantId && trees.has(delivery.treeId)) this.#deliveries.delete(key);
+      if (owner.tenantId === partition.tenantId && delivery.treeId === tree) this.#deliveries.delete(key);
   }
 
-  #listDeliveries(partition: Partition, webhookId: string): readonly (readonly [string, StoredDelivery])[] {
+  #listDeliveries(partition: Partition, webhookId: string): readonly StoredEntry[] {
     return [...this.#deliveries].filter(
       ([, kept]) => kept.partition.tenantId === partition.tenantId && kept.delivery.webhookId === webhookId,
     );
@@ -163,3 +185,17 @@ export class MemoryWebhooks implements WebhookStore {
 
 const toDeliveryKey = (partition: Partition, webhookId: string, id: string): string =>
   JSON.stringify([Partition.key(partition), webhookId, id]);
+
+/** Numbers entries within their groups, from 1. */
+function number(
+  entries: readonly StoredEntry[],
+  groupOf: (entry: StoredEntry) => string,
+): readonly { readonly entry: StoredEntry; readonly place: number }[] {
+  const counts = new Map<string, number>();
+  return entries.map((entry) => {
+    const group = groupOf(entry);
+    const place = (counts.get(group) ?? 0) + 1;
+    counts.set(group, place);
+    return { entry, place };
+  });
+}

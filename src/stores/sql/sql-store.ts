@@ -1,4 +1,4 @@
-import type { Partition, Store, UserId } from "#kernel";
+import { type Partition, type Store, TreeId, type UserId } from "#kernel";
 import type { Access } from "./access.ts";
 import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
@@ -71,10 +71,8 @@ export class SqlStore implements Store {
     if (user !== null) await this.apiKeys.revokeUser(partition.tenantId, user);
     const { access } = this.#database;
     // Before the runs, through which they are found.
-    await this.webhooks.dropTrees(
-      partition,
-      await access.read(partition, (db, tenant) => treesOf(db, tenant, user)),
-    );
+    const trees = await access.read(partition, (db, tenant) => treesOf(db, tenant, user));
+    for (const tree of trees) await this.webhooks.dropTree(partition, TreeId.of(tree));
     await access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
   }
 

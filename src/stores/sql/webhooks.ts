@@ -1,4 +1,4 @@
-import { sql, type Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import {
   isJsonObject,
   Json,
@@ -15,6 +15,7 @@ import {
   type WebhookStore,
 } from "#kernel";
 import { batches, type Access } from "./access.ts";
+import { type DeliveryRow, findDue } from "./due-deliveries.ts";
 import { isBehindCursor } from "./newest-first.ts";
 import type { Tables } from "./tables.ts";
 
@@ -160,17 +161,23 @@ export class SqlWebhooks implements WebhookStore {
     return changed.length;
   }
 
-  async claim({ lease, now, until, limit, perWebhook }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
-    const found = await this.#findDue({ now, limit, perWebhook });
+  async claim({ lease, now, until, ...shares }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    const found = await this.#access.read(shared, (db, tenant) => findDue(db, tenant, { now, ...shares }));
     const claimed: ClaimedDelivery[] = [];
-    // Leased one by one, and only if still free: two senders that found the same row cannot both lease it.
+    // Leased one by one, and only if still free and due: two senders that found the same row cannot both lease it, and what
+    // another has just tried in vain waits for its next try.
     for (const row of found) {
       const [taken] = await this.#access.write(shared, (db) =>
         db
           .updateTable("reeve_webhook_delivery")
           .set({ lease, leased_until: until })
           .where((eb) => eb.and({ ...toRowKey(row), status: "pending" }))
-          .where((eb) => eb.or([eb("leased_until", "<=", now), eb("lease", "=", lease)]))
+          .where((eb) =>
+            eb.or([
+              eb("lease", "=", lease),
+              eb.and([eb("leased_until", "<=", now), eb("next_at", "<=", now)]),
+            ]),
+          )
           .returningAll()
           .execute(),
       );
@@ -205,67 +212,18 @@ export class SqlWebhooks implements WebhookStore {
     });
   }
 
-  /** Removes the deliveries of trees that are erased. */
-  async dropTrees(partition: Partition, trees: readonly string[]): Promise<void> {
-    await this.#access.write(shared, async (db, tenant) => {
-      for (const batch of batches(trees))
-        await db
-          .deleteFrom("reeve_webhook_delivery")
-          .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition) }))
-          .where("tree_id", "in", batch)
-          .execute();
-    });
-  }
-
-  /** Finds the first pending delivery of each webhook and tree that is due and free, a few of each webhook. */
-  #findDue({
-    now,
-    limit,
-    perWebhook,
-  }: Pick<ClaimRequest, "now" | "limit" | "perWebhook">): Promise<readonly Row[]> {
-    return this.#access.read(shared, (db, tenant) =>
+  /** Removes the deliveries of a tree that is erased. */
+  async dropTree(partition: Partition, tree: TreeId): Promise<void> {
+    await this.#access.write(shared, (db, tenant) =>
       db
-        .selectFrom((eb) =>
-          eb
-            .selectFrom("reeve_webhook_delivery as due")
-            .selectAll("due")
-            .select(
-              // Leased rows come first, because they count towards the limit.
-              sql<number>`row_number() over (partition by due.owner, due.webhook_id
-                order by case when due.leased_until > ${now} then 0 else 1 end, due.next_at)`.as("place"),
-            )
-            .where((due) => due.and({ "due.tenant_id": tenant, "due.status": "pending" }))
-            .where("due.next_at", "<=", now)
-            .where((head) =>
-              head.not(
-                head.exists(
-                  head
-                    .selectFrom("reeve_webhook_delivery as earlier")
-                    .select("earlier.seq")
-                    .whereRef("earlier.tenant_id", "=", "due.tenant_id")
-                    .whereRef("earlier.owner", "=", "due.owner")
-                    .whereRef("earlier.webhook_id", "=", "due.webhook_id")
-                    .whereRef("earlier.tree_id", "=", "due.tree_id")
-                    .whereRef("earlier.seq", "<", "due.seq")
-                    .where("earlier.status", "=", "pending"),
-                ),
-              ),
-            )
-            .as("due"),
-        )
-        .selectAll("due")
-        .where("due.place", "<=", perWebhook)
-        .where("due.leased_until", "<=", now)
-        .orderBy("due.next_at")
-        .limit(limit)
+        .deleteFrom("reeve_webhook_delivery")
+        .where((eb) => eb.and({ tenant_id: tenant, owner: toOwnerColumn(partition), tree_id: tree }))
         .execute(),
     );
   }
 }
 
-type Row = Selectable<Tables["reeve_webhook_delivery"]>;
-
-const toRowKey = ({ tenant_id, owner, webhook_id, delivery_id }: Row) => ({
+const toRowKey = ({ tenant_id, owner, webhook_id, delivery_id }: DeliveryRow) => ({
   tenant_id,
   owner,
   webhook_id,
@@ -274,7 +232,7 @@ const toRowKey = ({ tenant_id, owner, webhook_id, delivery_id }: Row) => ({
 
 const partitionOf = (owner: string): Partition => ({ tenantId: owner === "" ? null : TenantId.of(owner) });
 
-function newRow(delivery: NewWebhookDelivery, owner: Pick<Row, "tenant_id" | "owner">): Row {
+function newRow(delivery: NewWebhookDelivery, owner: Pick<DeliveryRow, "tenant_id" | "owner">): DeliveryRow {
   const { webhookId, treeId, seq, event, at } = delivery;
   return {
     ...owner,
@@ -293,7 +251,7 @@ function newRow(delivery: NewWebhookDelivery, owner: Pick<Row, "tenant_id" | "ow
   };
 }
 
-function deliveryOf(row: Row): WebhookDelivery {
+function deliveryOf(row: DeliveryRow): WebhookDelivery {
   const {
     webhook_id: webhookId,
     delivery_id: id,

@@ -40,6 +40,7 @@ async function claimOwn(
     until,
     limit: 1_000,
     perWebhook: 1_000,
+    perTenant: 1_000,
   });
   return claimed.filter(({ partition }) => partition.tenantId === tenantId);
 }
@@ -145,7 +146,7 @@ export const webhookCases: readonly StoreCase[] = [
       await store.webhooks.enqueue(tenant, [...many, { ...deliveryOf("quick", "t0", 1), at: 1_500 }]);
       const claim = async (now: number): Promise<readonly ClaimedDelivery[]> => {
         const lease = randomUUID();
-        const request = { lease, now, until: 3_000, limit: 1_000, perWebhook: 2 };
+        const request = { lease, now, until: 3_000, limit: 1_000, perWebhook: 2, perTenant: 1_000 };
         const claimed = await store.webhooks.claim(request);
         return claimed.filter(({ partition }) => partition.tenantId === tenant.tenantId);
       };
@@ -164,6 +165,52 @@ export const webhookCases: readonly StoreCase[] = [
         (await store.webhooks.deliveries(createTenant(), { webhookId: "slow" }, { size: 3 })).items,
         [],
       );
+    },
+  ),
+
+  storeCase(
+    "a tenant gets its share of a claim, its webhooks take turns, and no tenant waits for another",
+    async ({ store, tenant }) => {
+      const other = createTenant();
+      const many = ["a", "b"].flatMap((webhook) =>
+        Array.from({ length: 3 }, (_, index) => deliveryOf(webhook, `t${index}`, 1)),
+      );
+      await store.webhooks.enqueue(tenant, many);
+      await store.webhooks.enqueue(other, [{ ...deliveryOf("late", "t0", 1), at: 1_900 }]);
+      const claim = async (): Promise<readonly ClaimedDelivery[]> => {
+        const shares = { limit: 1_000, perWebhook: 2, perTenant: 3 };
+        const claimed = await store.webhooks.claim({
+          lease: randomUUID(),
+          now: 2_000,
+          until: 3_000,
+          ...shares,
+        });
+        const own = new Set([tenant.tenantId, other.tenantId]);
+        return claimed.filter(({ partition }) => own.has(partition.tenantId));
+      };
+      const claimed = await claim();
+      const webhooks = claimed.map(({ webhookId }) => webhookId);
+      assert.equal(webhooks.length, 4);
+      assert.ok(webhooks.slice(0, 2).includes("late"), `late is behind ${webhooks.join()}`);
+      for (const each of ["a", "b"])
+        assert.ok(webhooks.includes(each), `${each} is not among ${webhooks.join()}`);
+      assert.deepEqual(await claim(), []);
+      const first = claimed.find(({ webhookId }) => webhookId !== "late");
+      assert.ok(first);
+      await store.webhooks.settle(first, { kind: "delivered" });
+      assert.equal((await claim()).length, 1);
+    },
+  ),
+
+  storeCase(
+    "what another sender has tried in vain since is not claimed before its next try",
+    async ({ store, tenant }) => {
+      await store.webhooks.enqueue(tenant, [deliveryOf("hook", "t1", 1)]);
+      const [tried] = await claimOwn(store, tenant, { now: 2_000, until: 2_500 });
+      assert.ok(tried);
+      await store.webhooks.settle(tried, { kind: "retry", nextAt: 9_000, error: "status 500" });
+      assert.deepEqual(await claimOwn(store, tenant, { now: 8_999 }), []);
+      assert.equal((await claimOwn(store, tenant, { now: 9_000 })).length, 1);
     },
   ),
 
