@@ -35,8 +35,8 @@ export interface CacheStore {
    * oldest ones above the limits. An entry that alone is larger than the limit is not kept.
    */
   put(partition: Partition, entry: CacheEntry, limits: CacheLimits): Promise<void>;
-  /** Removes the entries of a tree that do not last. */
-  erase(partition: Partition, tree: TreeId): Promise<void>;
+  /** Removes the entries of a tree. `lasting`: also those that outlive its key. Default: false. */
+  erase(partition: Partition, tree: TreeId, options?: { readonly lasting?: boolean }): Promise<void>;
 }
 
 /** The store's cache, as the steps of one run use it. It never fails: an unreadable entry counts as absent. */

@@ -359,6 +359,8 @@ export interface ManifestStore {
   ): Promise<readonly ManifestText[]>;
   /** Removes the manifest bodies and texts of a tree that are not permanent. */
   erase(partition: Partition, tree: TreeId): Promise<void>;
+  /** Removes the texts of a tree with these hashes, permanent ones included. */
+  eraseTexts(partition: Partition, tree: TreeId, hashes: readonly string[]): Promise<void>;
 }
 
 /** A key encrypted with a wrapping key that is kept elsewhere. */
@@ -451,9 +453,18 @@ export interface Store extends AsyncDisposable {
   readonly webhooks: WebhookStore;
   readonly spend: SpendStore;
   /**
+   * Erases all manifests, texts and cached answers of an ended tree, permanent ones included, and destroys its key. Later
+   * writes of its content are ignored, for example by a process that was frozen. Runs, events and approvals stay as they
+   * are: erase their content first. Idempotent.
+   */
+  eraseTree(partition: Partition, tree: TreeId): Promise<void>;
+  /** Whether the tree was erased, alone or with its user. */
+  isErased(partition: Partition, tree: TreeId): Promise<boolean>;
+  /**
    * Removes the user's memory, sessions and runs, with the events, approvals, manifests and cached answers of their
-   * trees. Destroys these trees' keys and revokes API keys bound to the user. The audit stays, because removing a link
-   * would break its chain. The cost of these trees stays in the tenant's sums, without user and tree.
+   * trees. Destroys these trees' keys, and revokes API keys bound to the user. Later writes of these trees are ignored.
+   * The audit stays, because removing a link would break its chain. The cost of these trees stays in the tenant's sums,
+   * without user and tree.
    */
   eraseUser(partition: Partition, user: UserId | null): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { copyStore } from "./copy-store.ts";
 import type { VectorStore } from "./embedder.ts";
 import { MemoryItem } from "./memory.ts";
 import type { Store } from "./store.ts";
@@ -9,19 +10,7 @@ import type { Store } from "./store.ts";
 export function withVectors(store: Store, vectors: VectorStore): Store {
   const { sessions } = store;
   return {
-    durable: store.durable,
-    runs: store.runs,
-    events: store.events,
-    approvals: store.approvals,
-    audit: store.audit,
-    manifests: store.manifests,
-    keys: store.keys,
-    workers: store.workers,
-    apiKeys: store.apiKeys,
-    limits: store.limits,
-    spend: store.spend,
-    cache: store.cache,
-    webhooks: store.webhooks,
+    ...copyStore(store),
     vectors,
     memory: withVectorsOf(store.memory, vectors),
     sessions: {
@@ -46,7 +35,6 @@ export function withVectors(store: Store, vectors: VectorStore): Store {
       await vectors.eraseUser(partition, user);
       await store.eraseUser(partition, user);
     },
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
 

@@ -25,7 +25,7 @@ export function sealedCache(cache: Store["cache"], contentOf: ContentOf): Store[
       const value = sealing.seal(toCacheContext({ ...entry, key }), entry.value);
       await cache.put(partition, { ...entry, key, value }, limits);
     },
-    erase: (partition, tree) => cache.erase(partition, tree),
+    erase: (partition, tree, options) => cache.erase(partition, tree, options),
   };
 }
 

@@ -1,5 +1,6 @@
 import {
   ApprovalId,
+  copyStore,
   Json,
   KeyDestroyedError,
   type Keys,
@@ -36,13 +37,7 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     return new Content(key, await seals.getSeal(key));
   };
   return {
-    durable: store.durable,
-    runs: store.runs,
-    keys: store.keys,
-    workers: store.workers,
-    apiKeys: store.apiKeys,
-    limits: store.limits,
-    spend: store.spend,
+    ...copyStore(store),
     cache: sealedCache(store.cache, contentOf),
     webhooks: sealedWebhooks(store.webhooks, contentOf),
     events: sealedEvents(store.events, contentOf),
@@ -53,8 +48,6 @@ export function sealedStore(store: Store, keys: Keys, seals = new Seals(keys)): 
     approvals: sealedApprovals(store.approvals, contentOf),
     audit: sealedAudit(store.audit, contentOf),
     manifests: sealedManifests(store.manifests, contentOf),
-    eraseUser: (partition, user) => store.eraseUser(partition, user),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
 
@@ -239,5 +232,10 @@ function sealedManifests(manifests: Store["manifests"], contentOf: ContentOf): S
       });
     },
     erase: (partition, tree) => manifests.erase(partition, tree),
+    eraseTexts: async (partition, tree, hashes) => {
+      const content = await contentOf(partition, tree);
+      const names = hashes.flatMap((hash) => [content.digest(hash), content.lasting.digest(hash)]);
+      await manifests.eraseTexts(partition, tree, names);
+    },
   };
 }

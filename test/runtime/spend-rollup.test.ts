@@ -42,6 +42,8 @@ function storeLosingAnswers(store: Store): Store {
 
 const rest = (store: Store): Store => ({
   ...store,
+  eraseTree: (...given) => store.eraseTree(...given),
+  isErased: (...given) => store.isErased(...given),
   eraseUser: (...given) => store.eraseUser(...given),
   [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
 });

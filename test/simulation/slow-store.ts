@@ -47,6 +47,8 @@ export function slowStore(options: {
       waitForEvents: (...given) => events.waitForEvents(...given),
       changes: (...given) => events.changes(...given),
     },
+    eraseTree: (...given) => store.eraseTree(...given),
+    isErased: (...given) => store.isErased(...given),
     eraseUser: (...given) => store.eraseUser(...given),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

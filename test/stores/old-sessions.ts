@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { EntryId, MemoryOwner, SessionId, type Store, TenantId, UserId } from "#kernel";
 
-const tables = ["session", "leaf", "entry", "api_key", "fact", "approval", "worker"].map(
+const tables = ["session", "leaf", "entry", "api_key", "fact", "approval", "key", "worker"].map(
   (name) => `reeve_${name}`,
 );
 
@@ -41,6 +41,8 @@ export const oldSessions = (dialect: "sqlite" | "postgres"): readonly string[] =
       primary key (tenant_id, api_key_id))`,
     `create table reeve_approval (tenant_id ${id}, approval_id ${id}, tree_id ${id}, requested_at bigint not null,
       body text not null, decision text, primary key (tenant_id, approval_id))`,
+    `create table reeve_key (tenant_id ${id}, tree_id ${id}, key_id text not null, wrapped text,
+      primary key (tenant_id, tree_id))`,
     `create table reeve_audit (tenant_id ${id}, link bigint not null, kind text not null,
       primary key (tenant_id, link))`,
     `create table reeve_fact (tenant_id ${id}, user_id ${id}, key ${id}, valid_from bigint not null,

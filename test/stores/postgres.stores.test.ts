@@ -196,6 +196,9 @@ test("many processes may open an empty database at once", async () => {
     { number: 15 },
     { number: 16 },
     { number: 17 },
+    { number: 18 },
+    { number: 19 },
+    { number: 20 },
   ]);
 });
 

@@ -14,18 +14,25 @@ import {
   type TreeId,
   type UserId,
 } from "#kernel";
+import type { ErasedTrees } from "./erased-trees.ts";
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryApprovals implements ApprovalStore {
   readonly byTenant = new TenantMap<ApprovalRecord>();
+  readonly #erased: ErasedTrees;
   readonly #userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined;
 
   /** `userOf` returns the user of a tree. Undefined if no run of the tree is known. */
-  constructor(userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined) {
+  constructor(
+    erased: ErasedTrees,
+    userOf: (partition: Partition, tree: TreeId) => UserId | null | undefined,
+  ) {
+    this.#erased = erased;
     this.#userOf = userOf;
   }
 
   async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
+    if (this.#erased.hasRecords(partition, approval.treeId)) return;
     const approvals = this.byTenant.getItems(partition);
     if (!approvals.has(approval.id)) approvals.set(approval.id, copy({ ...approval, decision: null }));
   }

@@ -1,4 +1,5 @@
 import { type EventStore, type NumberedEvent, Partition, type TreeId, upgradeEvent } from "#kernel";
+import type { ErasedTrees } from "./erased-trees.ts";
 import { TenantMap } from "./tenant-map.ts";
 
 const eventsPerLook = 256;
@@ -9,7 +10,14 @@ export class MemoryEvents implements EventStore {
   /** Subscribers to all trees of a tenant, by tenant. */
   readonly #ears = new Map<string, Set<() => void>>();
 
+  readonly #erased: ErasedTrees;
+
+  constructor(erased: ErasedTrees) {
+    this.#erased = erased;
+  }
+
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
+    if (this.#erased.hasRecords(partition, tree)) return;
     const trees = this.byTenant.getItems(partition);
     const kept = trees.get(tree) ?? new Map<number, NumberedEvent>();
     trees.set(tree, kept);

@@ -10,6 +10,7 @@ import {
   type PageCursor,
   type TreeId,
 } from "#kernel";
+import type { ErasedTrees } from "./erased-trees.ts";
 import { copy, pageFrom, TenantMap } from "./tenant-map.ts";
 
 interface MemoryText extends ManifestText {
@@ -20,9 +21,16 @@ export class MemoryManifests implements ManifestStore {
   readonly #manifests = new TenantMap<Map<string, ManifestRecord>>();
   readonly #texts = new TenantMap<Map<string, MemoryText>>();
 
+  readonly #erased: ErasedTrees;
+
+  constructor(erased: ErasedTrees) {
+    this.#erased = erased;
+  }
+
   async put(partition: Partition, manifest: ManifestRecord, texts: readonly ManifestText[]): Promise<void> {
     const { runId, isPermanent } = manifest;
     const tree = RunId.tree(runId);
+    if (this.#erased.hasContent(partition, tree)) return;
     await this.putTexts(partition, tree, { texts, isPermanent });
     const manifests = ofTree(this.#manifests, partition, tree);
     const known = manifests.get(toManifestId(manifest));
@@ -34,6 +42,7 @@ export class MemoryManifests implements ManifestStore {
     tree: TreeId,
     { texts, isPermanent }: { readonly texts: readonly ManifestText[]; readonly isPermanent: boolean },
   ): Promise<void> {
+    if (this.#erased.hasContent(partition, tree)) return;
     const kept = ofTree(this.#texts, partition, tree);
     for (const text of texts) {
       const key = `${text.hash} ${isPermanent}`;
@@ -76,6 +85,19 @@ export class MemoryManifests implements ManifestStore {
       if (!manifest.isPermanent) manifests.set(key, { ...manifest, body: null });
     const texts = ofTree(this.#texts, partition, tree);
     for (const [key, { isPermanent }] of texts) if (!isPermanent) texts.delete(key);
+  }
+
+  async eraseTexts(partition: Partition, tree: TreeId, hashes: readonly string[]): Promise<void> {
+    const texts = ofTree(this.#texts, partition, tree);
+    for (const hash of hashes)
+      for (const isPermanent of [true, false]) texts.delete(`${hash} ${isPermanent}`);
+  }
+
+  /** Erases manifests and texts of a tree, lasting ones included. */
+  eraseAll(partition: Partition, tree: TreeId): void {
+    const manifests = ofTree(this.#manifests, partition, tree);
+    for (const [key, manifest] of manifests) manifests.set(key, { ...manifest, body: null });
+    this.#texts.getItems(partition).delete(tree);
   }
 
   /** Removes everything of a tree. */

@@ -4,6 +4,7 @@ import { MemoryApiKeys } from "./api-keys.ts";
 import { MemoryApprovals } from "./approvals.ts";
 import { MemoryAudit, noAudit } from "./audit.ts";
 import { MemoryCacheStore } from "./cache.ts";
+import { ErasedTrees } from "./erased-trees.ts";
 import { MemoryEvents } from "./events.ts";
 import { MemoryKeys } from "./keys.ts";
 import { MemoryLimits } from "./limits.ts";
@@ -33,26 +34,28 @@ export function memoryStore({ maxFinishedTrees = Infinity }: MemoryStoreOptions 
 class Memory implements Store {
   readonly durable = false;
   readonly #finished: LruMap<string, () => void>;
-  readonly runs = new MemoryRuns((partition, tree) =>
+  readonly #erased = new ErasedTrees();
+  readonly runs = new MemoryRuns(this.#erased, (partition, tree) =>
     this.#finished.set(Partition.key(partition, tree), () => this.#forget(partition, tree)),
   );
-  readonly events = new MemoryEvents();
+  readonly events = new MemoryEvents(this.#erased);
   readonly vectors = new MemoryVectors();
   readonly memory = new MemoryMemories(this.vectors);
-  readonly sessions = new MemorySessions((partition, session) => {
+  readonly sessions = new MemorySessions(this.#erased, (partition, session) => {
     this.memory.eraseSession(partition, session);
     void this.vectors.eraseSession(partition, session);
   });
   readonly approvals = new MemoryApprovals(
+    this.#erased,
     (partition, tree) => this.runs.byTenant.getItems(partition).get(RunId.root(tree))?.userId,
   );
   readonly audit: AuditStore;
-  readonly manifests = new MemoryManifests();
+  readonly manifests = new MemoryManifests(this.#erased);
   readonly keys = new MemoryKeys();
   readonly workers = new MemoryWorkers();
   readonly apiKeys = new MemoryApiKeys();
   readonly limits = new MemoryLimits();
-  readonly cache = new MemoryCacheStore();
+  readonly cache = new MemoryCacheStore(this.#erased);
   readonly webhooks = new MemoryWebhooks();
   readonly spend = new MemorySpend();
 
@@ -73,6 +76,18 @@ class Memory implements Store {
     this.spend.forget(partition, tree);
   }
 
+  async eraseTree(partition: Partition, tree: TreeId): Promise<void> {
+    this.#erased.addContent(partition, tree);
+    await this.keys.destroy(partition, tree);
+    this.manifests.eraseAll(partition, tree);
+    removeMatching(this.cache.byTenant.getItems(partition), ({ entry }) => entry.treeId === tree);
+    this.webhooks.dropTree(partition, tree);
+  }
+
+  async isErased(partition: Partition, tree: TreeId): Promise<boolean> {
+    return this.#erased.hasContent(partition, tree);
+  }
+
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     const theirs = [...this.runs.byTenant.getItems(partition).values()].filter(
       ({ userId }) => userId === user,
@@ -80,11 +95,11 @@ class Memory implements Store {
     const runs = new Set(theirs.map(({ runId }) => runId));
     const trees = new Set(theirs.map(({ treeId }) => treeId));
     for (const tree of trees) {
-      await this.keys.destroy(partition, tree);
+      await this.eraseTree(partition, tree);
+      this.#erased.addRecords(partition, tree);
       this.events.byTenant.getItems(partition).delete(tree);
       this.manifests.forget(partition, tree);
     }
-    for (const tree of trees) this.webhooks.dropTree(partition, tree);
     removeMatching(this.approvals.byTenant.getItems(partition), ({ treeId }) => trees.has(treeId));
     removeMatching(this.sessions.byTenant.getItems(partition), ({ head }) => head.userId === user);
     removeMatching(this.runs.byTenant.getItems(partition), ({ runId }) => runs.has(runId));

@@ -12,18 +12,22 @@ import {
   type TreeSearch,
   type UserId,
 } from "#kernel";
+import type { ErasedTrees } from "./erased-trees.ts";
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 export class MemoryRuns implements RunStore {
   readonly byTenant = new TenantMap<RunRecord>();
+  readonly #erased: ErasedTrees;
   readonly #onEnd: (partition: Partition, tree: TreeId) => void;
 
   /** `onEnd` is called for each record of a root that has ended. */
-  constructor(onEnd: (partition: Partition, tree: TreeId) => void = () => undefined) {
+  constructor(erased: ErasedTrees, onEnd: (partition: Partition, tree: TreeId) => void) {
+    this.#erased = erased;
     this.#onEnd = onEnd;
   }
 
   async put(partition: Partition, run: RunRecord): Promise<void> {
+    if (this.#erased.hasRecords(partition, run.treeId)) return;
     const runs = this.byTenant.getItems(partition);
     if ((runs.get(run.runId)?.seq ?? -1) < run.seq) runs.set(run.runId, copy(run));
     if (run.parentRunId === null && run.endedAt !== null) this.#onEnd(partition, run.treeId);

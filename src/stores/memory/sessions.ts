@@ -13,6 +13,7 @@ import {
   type SessionKey,
   type SessionStore,
 } from "#kernel";
+import type { ErasedTrees } from "./erased-trees.ts";
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
 
 interface Conversation {
@@ -27,14 +28,17 @@ const toSessionKey = ({ id, userId }: SessionKey): string => `${id} ${userId ?? 
 
 export class MemorySessions implements SessionStore {
   readonly byTenant = new TenantMap<Conversation>();
+  readonly #erased: ErasedTrees;
   readonly #onRemove: (partition: Partition, session: SessionKey) => void;
 
   /** `onRemove` is called for each session that is removed. */
-  constructor(onRemove: (partition: Partition, session: SessionKey) => void = () => undefined) {
+  constructor(erased: ErasedTrees, onRemove: (partition: Partition, session: SessionKey) => void) {
+    this.#erased = erased;
     this.#onRemove = onRemove;
   }
 
-  async open(partition: Partition, session: NewSession): Promise<void> {
+  async open(partition: Partition, session: NewSession, turn?: RunId): Promise<void> {
+    if (turn !== undefined && this.#erased.hasContent(partition, RunId.tree(turn))) return;
     this.#create(partition, { ...copy(session), updatedAt: session.startedAt, forkedFrom: null });
   }
 

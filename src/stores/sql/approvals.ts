@@ -15,6 +15,7 @@ import {
   type TreeId,
 } from "#kernel";
 import type { Access } from "./access.ts";
+import { writeUnlessErased } from "./erased-trees.ts";
 import { isBehindCursor } from "./newest-first.ts";
 
 export class SqlApprovals implements ApprovalStore {
@@ -25,22 +26,26 @@ export class SqlApprovals implements ApprovalStore {
   }
 
   async request(partition: Partition, approval: ApprovalRequest): Promise<void> {
-    await this.#access.write(partition, (db, tenant) =>
-      db
-        .insertInto("reeve_approval")
-        .values({
-          tenant_id: tenant,
-          approval_id: approval.id,
-          tree_id: approval.treeId,
-          requested_at: approval.requestedAt,
-          body: JSON.stringify(approval),
-          decision: null,
-          agent_type: AgentId.type(approval.agentId),
-          tool: approval.tool,
-          risk: approval.risk,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
+    await writeUnlessErased(
+      this.#access,
+      { partition, tree: approval.treeId, part: "records" },
+      async (db, tenant) => {
+        await db
+          .insertInto("reeve_approval")
+          .values({
+            tenant_id: tenant,
+            approval_id: approval.id,
+            tree_id: approval.treeId,
+            requested_at: approval.requestedAt,
+            body: JSON.stringify(approval),
+            decision: null,
+            agent_type: AgentId.type(approval.agentId),
+            tool: approval.tool,
+            risk: approval.risk,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      },
     );
   }
 

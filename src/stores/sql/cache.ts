@@ -9,6 +9,7 @@ import {
   type Partition,
 } from "#kernel";
 import type { Access } from "./access.ts";
+import { writeUnlessErased } from "./erased-trees.ts";
 
 export class SqlCache implements CacheStore {
   readonly #access: Access;
@@ -53,12 +54,16 @@ export class SqlCache implements CacheStore {
       size,
       body,
     };
-    await this.#access.write(partition, (db, tenant) =>
-      db
-        .insertInto("reeve_cache")
-        .values({ tenant_id: tenant, key, ...row })
-        .onConflict((conflict) => conflict.columns(["tenant_id", "key"]).doUpdateSet(row))
-        .execute(),
+    await writeUnlessErased(
+      this.#access,
+      { partition, tree: entry.treeId, part: "content" },
+      async (db, tenant) => {
+        await db
+          .insertInto("reeve_cache")
+          .values({ tenant_id: tenant, key, ...row })
+          .onConflict((conflict) => conflict.columns(["tenant_id", "key"]).doUpdateSet(row))
+          .execute();
+      },
     );
     // In a separate transaction: writers that each hold an entry and wait for another's would deadlock.
     await this.#access.write(partition, async (db, tenant) => {
@@ -73,11 +78,16 @@ export class SqlCache implements CacheStore {
     });
   }
 
-  async erase(partition: Partition, tree: TreeId): Promise<void> {
+  async erase(
+    partition: Partition,
+    tree: TreeId,
+    { lasting = false }: { readonly lasting?: boolean } = {},
+  ): Promise<void> {
     await this.#access.write(partition, (db, tenant) =>
       db
         .deleteFrom("reeve_cache")
-        .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree, is_permanent: 0 }))
+        .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree }))
+        .$if(!lasting, (query) => query.where("is_permanent", "=", 0))
         .execute(),
     );
   }

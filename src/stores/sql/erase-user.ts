@@ -1,5 +1,6 @@
-import type { UserId } from "#kernel";
+import { TreeId, type UserId } from "#kernel";
 import type { Kysely } from "kysely";
+import { destroyedKey, erasedMarks } from "./erased-trees.ts";
 import { eraseUserMemory } from "./memory-owner-rows.ts";
 import { eraseUserSpend } from "./spend-rows.ts";
 import { eraseUserSums } from "./spend-sums.ts";
@@ -15,15 +16,18 @@ export async function eraseUser(db: Kysely<Tables>, tenant: string, user: UserId
   const destroyed = runs.select((eb) => [
     "tenant_id",
     "tree_id",
-    eb.val("").as("key_id"),
-    eb.lit(null).as("wrapped"),
+    eb.val(destroyedKey.key_id).as("key_id"),
+    eb.lit(destroyedKey.wrapped).as("wrapped"),
+    eb.lit(erasedMarks.records).as("erased"),
   ]);
   await db
     .insertInto("reeve_key")
-    .columns(["tenant_id", "tree_id", "key_id", "wrapped"])
+    .columns(["tenant_id", "tree_id", "key_id", "wrapped", "erased"])
     .expression(destroyed)
     .onConflict((conflict) =>
-      conflict.columns(["tenant_id", "tree_id"]).doUpdateSet({ key_id: "", wrapped: null }),
+      conflict
+        .columns(["tenant_id", "tree_id"])
+        .doUpdateSet({ ...destroyedKey, erased: erasedMarks.records }),
     )
     .execute();
   for (const table of ["reeve_event", "reeve_approval", "reeve_manifest", "reeve_text"] as const)
@@ -47,8 +51,8 @@ export async function treesOf(
   db: Kysely<Tables>,
   tenant: string,
   user: UserId | null,
-): Promise<readonly string[]> {
+): Promise<readonly TreeId[]> {
   const own = { tenant_id: tenant, user_id: user ?? "" };
   const runs = db.selectFrom("reeve_run").select("tree_id").distinct();
-  return (await runs.where((eb) => eb.and(own)).execute()).map(({ tree_id }) => tree_id);
+  return (await runs.where((eb) => eb.and(own)).execute()).map(({ tree_id }) => TreeId.of(tree_id));
 }

@@ -8,6 +8,7 @@ import {
 } from "#kernel";
 import { type Access, batches } from "./access.ts";
 import type { ChangeNotifier } from "./change-notifier.ts";
+import { writeUnlessErased } from "./erased-trees.ts";
 
 const eventsPerLook = 256;
 
@@ -27,7 +28,7 @@ export class SqlEvents implements EventStore {
 
   async append(partition: Partition, tree: TreeId, events: readonly NumberedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write(partition, async (db, tenant) => {
+    await writeUnlessErased(this.#access, { partition, tree, part: "records" }, async (db, tenant) => {
       for (const batch of batches(events)) {
         const rows = batch.map((event) => ({
           tenant_id: tenant,

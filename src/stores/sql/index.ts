@@ -1,4 +1,4 @@
-export type { Access, Work } from "./access.ts";
+export type { Access, Work, WriteOptions } from "./access.ts";
 export { ChangeNotifier } from "./change-notifier.ts";
 export { migrate } from "./migrations.ts";
 export { SqlStore } from "./sql-store.ts";

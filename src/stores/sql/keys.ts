@@ -1,6 +1,7 @@
 import { KeyDestroyedError, type KeyStore, type Partition, type TreeId, type WrappedKey } from "#kernel";
 import type { Kysely } from "kysely";
 import type { Access } from "./access.ts";
+import { destroyedKey } from "./erased-trees.ts";
 import type { Tables } from "./tables.ts";
 
 export class SqlKeys implements KeyStore {
@@ -15,7 +16,7 @@ export class SqlKeys implements KeyStore {
       const wrapped = Buffer.from(key.wrapped).toString("base64");
       await db
         .insertInto("reeve_key")
-        .values({ tenant_id: tenant, tree_id: tree ?? "", key_id: key.id, wrapped })
+        .values({ tenant_id: tenant, tree_id: tree ?? "", key_id: key.id, wrapped, erased: 0 })
         .onConflict((conflict) =>
           conflict
             .columns(["tenant_id", "tree_id"])
@@ -32,12 +33,11 @@ export class SqlKeys implements KeyStore {
   }
 
   async destroy(partition: Partition, tree: TreeId | null): Promise<void> {
-    const gone = { key_id: "", wrapped: null };
     await this.#access.write(partition, (db, tenant) =>
       db
         .insertInto("reeve_key")
-        .values({ tenant_id: tenant, tree_id: tree ?? "", ...gone })
-        .onConflict((conflict) => conflict.columns(["tenant_id", "tree_id"]).doUpdateSet(gone))
+        .values({ tenant_id: tenant, tree_id: tree ?? "", ...destroyedKey, erased: 0 })
+        .onConflict((conflict) => conflict.columns(["tenant_id", "tree_id"]).doUpdateSet(destroyedKey))
         .execute(),
     );
   }

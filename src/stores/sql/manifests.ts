@@ -13,7 +13,8 @@ import {
   type TreeId,
 } from "#kernel";
 import type { Kysely, Selectable } from "kysely";
-import { type Access, batches } from "./access.ts";
+import { type Access, batches, type Work } from "./access.ts";
+import { eraseManifests, writeUnlessErased } from "./erased-trees.ts";
 import type { Tables } from "./tables.ts";
 
 export class SqlManifests implements ManifestStore {
@@ -27,7 +28,7 @@ export class SqlManifests implements ManifestStore {
     const { runId, stepId, attempt, at, body } = manifest;
     const tree = RunId.tree(runId);
     const is_permanent = Number(manifest.isPermanent);
-    await this.#access.write(partition, async (db, tenant) => {
+    await writeUnlessErased(this.#access, { partition, tree, part: "content" }, async (db, tenant) => {
       const own = { tenant_id: tenant, tree_id: tree, is_permanent };
       await insertTexts(db, own, texts);
       await db
@@ -51,7 +52,7 @@ export class SqlManifests implements ManifestStore {
     tree: TreeId,
     { texts, isPermanent }: { readonly texts: readonly ManifestText[]; readonly isPermanent: boolean },
   ): Promise<void> {
-    await this.#access.write(partition, (db, tenant) =>
+    await writeUnlessErased(this.#access, { partition, tree, part: "content" }, (db, tenant) =>
       insertTexts(db, { tenant_id: tenant, tree_id: tree, is_permanent: Number(isPermanent) }, texts),
     );
   }
@@ -113,18 +114,22 @@ export class SqlManifests implements ManifestStore {
   }
 
   async erase(partition: Partition, tree: TreeId): Promise<void> {
-    await this.#access.write(partition, async (db, tenant) => {
-      const own = { tenant_id: tenant, tree_id: tree, is_permanent: 0 };
-      await db
-        .deleteFrom("reeve_text")
-        .where((eb) => eb.and(own))
-        .execute();
-      await db
-        .updateTable("reeve_manifest")
-        .set({ body: "null" })
-        .where((eb) => eb.and(own))
-        .execute();
-    });
+    const erase: Work<void> = (db, tenant) =>
+      eraseManifests(db, { tenant_id: tenant, tree_id: tree, is_permanent: 0 });
+    // The last that is erased of a tree whose retention is over.
+    await this.#access.write(partition, erase, { erases: true });
+  }
+
+  async eraseTexts(partition: Partition, tree: TreeId, hashes: readonly string[]): Promise<void> {
+    const erase: Work<void> = async (db, tenant) => {
+      for (const batch of batches(hashes))
+        await db
+          .deleteFrom("reeve_text")
+          .where((eb) => eb.and({ tenant_id: tenant, tree_id: tree }))
+          .where("hash", "in", batch)
+          .execute();
+    };
+    await this.#access.write(partition, erase, { erases: true });
   }
 }
 

@@ -227,6 +227,9 @@ const migrations: readonly Migration[] = [
       (table) => `alter table ${table} rename column lasts to is_permanent`,
     ),
   () => ["alter table reeve_worker add column lag_ms bigint not null default 0"],
+  () => ["alter table reeve_worker add column failed_writes bigint not null default 0"],
+  () => ["alter table reeve_worker add column reduced_trees bigint not null default 0"],
+  () => ["alter table reeve_key add column erased integer not null default 0"],
 ];
 
 /** Restricts rows to the tenant named by the transaction, even for the owner of the table. */

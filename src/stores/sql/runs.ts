@@ -17,6 +17,7 @@ import {
 } from "#kernel";
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Access } from "./access.ts";
+import { writeUnlessErased } from "./erased-trees.ts";
 import { isBehindCursor } from "./newest-first.ts";
 import { selectFound } from "./tree-search.ts";
 import type { Tables } from "./tables.ts";
@@ -31,30 +32,34 @@ export class SqlRuns implements RunStore {
   }
 
   async put(partition: Partition, run: RunRecord): Promise<void> {
-    await this.#access.write(partition, (db, tenant) =>
-      db
-        .insertInto("reeve_run")
-        .values(rowOf(tenant, run))
-        .onConflict((conflict) =>
-          conflict
-            .columns(["tenant_id", "run_id"])
-            .doUpdateSet((eb) => ({
-              status: eb.ref("excluded.status"),
-              stop_reason: eb.ref("excluded.stop_reason"),
-              started_at: eb.ref("excluded.started_at"),
-              ended_at: eb.ref("excluded.ended_at"),
-              spend: eb.ref("excluded.spend"),
-              in_doubt: eb.ref("excluded.in_doubt"),
-              reserved: eb.ref("excluded.reserved"),
-              max_cost: eb.ref("excluded.max_cost"),
-              name: eb.ref("excluded.name"),
-              agents: eb.ref("excluded.agents"),
-              live_agents: eb.ref("excluded.live_agents"),
-              seq: eb.ref("excluded.seq"),
-            }))
-            .whereRef("reeve_run.seq", "<", "excluded.seq"),
-        )
-        .execute(),
+    await writeUnlessErased(
+      this.#access,
+      { partition, tree: run.treeId, part: "records" },
+      async (db, tenant) => {
+        await db
+          .insertInto("reeve_run")
+          .values(rowOf(tenant, run))
+          .onConflict((conflict) =>
+            conflict
+              .columns(["tenant_id", "run_id"])
+              .doUpdateSet((eb) => ({
+                status: eb.ref("excluded.status"),
+                stop_reason: eb.ref("excluded.stop_reason"),
+                started_at: eb.ref("excluded.started_at"),
+                ended_at: eb.ref("excluded.ended_at"),
+                spend: eb.ref("excluded.spend"),
+                in_doubt: eb.ref("excluded.in_doubt"),
+                reserved: eb.ref("excluded.reserved"),
+                max_cost: eb.ref("excluded.max_cost"),
+                name: eb.ref("excluded.name"),
+                agents: eb.ref("excluded.agents"),
+                live_agents: eb.ref("excluded.live_agents"),
+                seq: eb.ref("excluded.seq"),
+              }))
+              .whereRef("reeve_run.seq", "<", "excluded.seq"),
+          )
+          .execute();
+      },
     );
   }
 

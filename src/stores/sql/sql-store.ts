@@ -1,4 +1,4 @@
-import { type Partition, type Store, TreeId, type UserId } from "#kernel";
+import type { Partition, Store, TreeId, UserId } from "#kernel";
 import type { Access } from "./access.ts";
 import { SqlApiKeys } from "./api-keys.ts";
 import { SqlApprovals } from "./approvals.ts";
@@ -6,6 +6,7 @@ import { SqlAudit } from "./audit.ts";
 import type { ChangeNotifier } from "./change-notifier.ts";
 import { SqlCache } from "./cache.ts";
 import { eraseUser, treesOf } from "./erase-user.ts";
+import { eraseTree, isErased } from "./erased-trees.ts";
 import { SqlEvents, type Tell } from "./events.ts";
 import { SqlKeys } from "./keys.ts";
 import { SqlLimits } from "./limits.ts";
@@ -66,14 +67,28 @@ export class SqlStore implements Store {
     this.spend = new SqlSpend(access);
   }
 
+  async eraseTree(partition: Partition, tree: TreeId): Promise<void> {
+    await eraseTree(this.#database.access, { partition, tree, part: "content" });
+    await this.webhooks.dropTree(partition, tree);
+  }
+
+  async isErased(partition: Partition, tree: TreeId): Promise<boolean> {
+    return this.#database.access.read(partition, (db, tenant) =>
+      isErased(db, tenant, { tree, part: "content" }),
+    );
+  }
+
   async eraseUser(partition: Partition, user: UserId | null): Promise<void> {
     // First: a key that outlives its user's data would still act for that user.
     if (user !== null) await this.apiKeys.revokeUser(partition.tenantId, user);
     const { access } = this.#database;
     // Before the runs, through which they are found.
     const trees = await access.read(partition, (db, tenant) => treesOf(db, tenant, user));
-    for (const tree of trees) await this.webhooks.dropTree(partition, TreeId.of(tree));
-    await access.write(partition, (db, tenant) => eraseUser(db, tenant, user));
+    for (const tree of trees) {
+      await eraseTree(access, { partition, tree, part: "records" });
+      await this.webhooks.dropTree(partition, tree);
+    }
+    await access.write(partition, (db, tenant) => eraseUser(db, tenant, user), { erases: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

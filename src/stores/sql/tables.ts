@@ -169,6 +169,8 @@ interface KeyRow extends Row {
   readonly key_id: string;
   /** In base64. Null: destroyed. */
   readonly wrapped: string | null;
+  /** The part that was erased for good: 0 none, 1 the content of the tree, 2 also its records. */
+  readonly erased: number;
 }
 
 /** Workers belong to no tenant: all are in the partition without a tenant. */
