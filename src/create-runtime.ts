@@ -12,8 +12,9 @@ export interface CreateRuntimeOptions extends Omit<
   /** Default: the local engine. Nothing survives the process. */
   readonly engine?: RuntimeOptions["engine"];
   /**
-   * Receives each error of the program's own code: tools, agents, steps, middleware, guardrails, hooks. Messages may
-   * hold content. Default: standard error, in production without the messages.
+   * Receives each error of the program's own code: tools, agents, steps, middleware, guardrails, hooks. Once a minute
+   * also that of a store that fails again and again. Messages may hold content. Default: standard error, in production
+   * without the messages.
    */
   readonly log?: FailureLog;
   /**
@@ -30,12 +31,11 @@ export interface CreateRuntimeOptions extends Omit<
  * Writes a failure of the program's code to standard error: its source, its message and its stack. In production
  * without the message, which may hold content: the events have it.
  */
-const logToStderr: FailureLog = ({ agent, run, diagnostic }) => {
-  const shown =
-    process.env["NODE_ENV"] === "production"
-      ? { ...diagnostic, message: "(message in the events)" }
-      : diagnostic;
-  process.stderr.write(`agent ${agent} (run ${run}): ${diagnosticText(shown)}\n`);
+const logToStderr: FailureLog = ({ tree, agent, run, diagnostic }) => {
+  const message = run === null ? "(message left out)" : "(message in the events)";
+  const shown = process.env["NODE_ENV"] === "production" ? { ...diagnostic, message } : diagnostic;
+  const who = run === null ? `tree ${tree}` : `agent ${agent} (run ${run})`;
+  process.stderr.write(`${who}: ${diagnosticText(shown)}\n`);
 };
 
 /** Maximum number of finished trees, as in the local engine. */

@@ -86,6 +86,8 @@ export {
   type VectorStore,
   type WebhookRecord,
   type WebhookStore,
+  type StoreHealth,
+  StoreRejectionError,
   type WorkerRecord,
   type WorkerStore,
   type WrappedKey,

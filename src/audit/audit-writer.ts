@@ -1,4 +1,11 @@
-import { AuditChainError, type AuditHead, type AuditStore, type Keys, Partition } from "#kernel";
+import {
+  AuditChainError,
+  type AuditHead,
+  type AuditStore,
+  type Keys,
+  Partition,
+  StoreRejectionError,
+} from "#kernel";
 import { LruMap } from "#base";
 import { createMovedBackNote } from "./audit-of.ts";
 import { type AuditNote, ChainKeys } from "./chain.ts";
@@ -57,7 +64,21 @@ export class AuditWriter {
     const state = this.#state(Partition.key(partition));
     const batch = (state.next ??= this.#batch(partition, state));
     for (const note of notes) if (!batch.notes.has(note.source)) batch.notes.set(note.source, note);
-    await batch.written;
+    try {
+      await batch.written;
+    } catch (error) {
+      // Perhaps it rejects a note of another tree.
+      if (!StoreRejectionError.is(error) || batch.notes.size === notes.length) throw error;
+      await this.#alone(partition, state, notes);
+    }
+  }
+
+  #alone(partition: Partition, state: ChainState, notes: readonly AuditNote[]): Promise<void> {
+    const written = state.turn.then(() => this.#write(partition, state, notes));
+    state.turn = written.catch(() => {
+      state.head = undefined;
+    });
+    return written;
   }
 
   #batch(partition: Partition, state: ChainState): Batch {

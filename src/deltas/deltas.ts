@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Store, WorkerRecord, Seal, Sealing } from "#kernel";
+import type { Clock, Store, StoreHealth, WorkerRecord, Seal, Sealing } from "#kernel";
 import { toError } from "#base";
 import { DeltaEndpoint, type DeltaEndpointOptions } from "./delta-endpoint.ts";
 import { DeltaHub } from "./delta-hub.ts";
@@ -25,8 +25,8 @@ import { WorkerStreams } from "./worker-streams.ts";
 /** The dependencies of {@link Deltas}. */
 export interface DeltasDeps {
   readonly clock: Clock;
-  /** Returns how far the store was behind when this process last wrote to it. */
-  readonly lagMs: () => number;
+  /** Returns the state of the writes of this process to the store. */
+  readonly health: () => StoreHealth;
   /** The list of workers, and the seals. Null: there are no other processes. */
   readonly others: {
     readonly workers: Store["workers"];
@@ -121,8 +121,8 @@ export class Deltas {
 
   async #announce(workers: Store["workers"], url: string): Promise<void> {
     const at = this.#host.clock.now();
-    const lagMs = this.#host.lagMs();
-    await workers.announce({ id: this.#worker, url, expiresAt: at + forgetMs, lagMs }, at);
+    const health = this.#host.health();
+    await workers.announce({ id: this.#worker, url, expiresAt: at + forgetMs, ...health }, at);
   }
 
   async #stayListed(workers: Store["workers"], url: string): Promise<void> {

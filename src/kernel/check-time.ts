@@ -2,7 +2,7 @@
 const maxMoment = 8_640_000_000_000_000;
 
 /** The longest duration, in the unit of its field: a moment that far ahead still fits into a `Date`. */
-const maxDuration = 1_000_000_000_000;
+export const maxDuration = 1_000_000_000_000;
 
 /** Returns a moment as it was given. @throws RangeError unless it is a number of milliseconds that a `Date` can hold. */
 export function checkMoment(name: string, at: number): number {

@@ -10,13 +10,15 @@ export interface Diagnostic {
   readonly frames: readonly string[];
 }
 
-/** A failure of the program's own code, as the log of a runtime gets it. */
+/** A failure of the program's own code, or of the store, as the log of a runtime gets it. */
 export interface FailureRecord {
   readonly tree: string;
-  readonly run: string;
-  readonly agent: string;
+  /** Null: the failure is not a run's. What happened in the tree cannot be written to the store, or a schedule not start. */
+  readonly run: string | null;
+  /** Null, as `run`. */
+  readonly agent: string | null;
   readonly diagnostic: Diagnostic;
 }
 
-/** Takes each failure of the program's own code. */
+/** Takes each failure of the program's own code, and at most one of the store in a minute. */
 export type FailureLog = (failure: FailureRecord) => void;

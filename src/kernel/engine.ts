@@ -132,7 +132,8 @@ export type CallObject = (to: ObjectAddress, method: string, argument: Json) => 
 /**
  * A consumer of messages that objects send. Each key gets its messages one at a time, in the order they were sent. It
  * may have side effects. A failed message is retried until it succeeds, so processing must be idempotent. Replies to
- * its calls of objects are recorded: a retry gets the same replies and must make the same calls in the same order.
+ * its calls of objects are recorded: a retry gets the same replies and must make the same calls in the same order. An engine
+ * need not log a failure: the consumer does.
  */
 export interface SinkDefinition {
   /** The address type that objects send to, with the method `take`. */

@@ -36,7 +36,7 @@ import { InvalidInputError } from "./input.ts";
 import { findJsonProblem } from "./json.ts";
 import { ModelError } from "./model-error.ts";
 import { ProgramError, RuntimeClosedError } from "./program-error.ts";
-import { StoredValueError } from "./stored-value-error.ts";
+import { StoredValueError, StoreRejectionError } from "./stored-value-error.ts";
 import { OutputError, StrategyError } from "./strategy-error.ts";
 
 // The constructors check nothing: stored errors come from our own `toJSON`.
@@ -63,6 +63,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "key-destroyed": KeyDestroyedError,
   "seal-broken": SealBrokenError,
   "stored-value": StoredValueError,
+  "store-rejected": StoreRejectionError,
   "approval-refused": ApprovalRefusedError,
   "audit-chain": AuditChainError,
   "invalid-input": InvalidInputError,

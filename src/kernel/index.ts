@@ -12,8 +12,9 @@ export {
   type Approver,
 } from "./approval.ts";
 export type { CancellationToken } from "./cancellation.ts";
-export { checkDuration, checkMoment } from "./check-time.ts";
 export { checkRule, checkTerms } from "./check-terms.ts";
+export { isLine, toLine } from "./check-text.ts";
+export { checkDuration, checkMoment, maxDuration } from "./check-time.ts";
 export type { Clock } from "./clock.ts";
 export type {
   AttachOptions,
@@ -128,8 +129,8 @@ export type {
 } from "./model.ts";
 export { ModelError, type ModelErrorKind } from "./model-error.ts";
 export { DisabledError } from "./disabled-error.ts";
-export { StoredValueError } from "./stored-value-error.ts";
 export { IdConflictError } from "./id-conflict-error.ts";
+export { StoredValueError, StoreRejectionError } from "./stored-value-error.ts";
 export { ProgramError, RuntimeClosedError } from "./program-error.ts";
 export { type Micros, Money } from "./money.ts";
 export { Page, type PageRequest, type PageCursor } from "./page.ts";
@@ -209,6 +210,7 @@ export {
   type SessionStore,
   type Store,
   type TreeSearch,
+  type StoreHealth,
   type WorkerRecord,
   type WorkerStore,
   type WrappedKey,

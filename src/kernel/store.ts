@@ -382,14 +382,22 @@ export interface KeyStore {
   destroy(partition: Partition, tree: TreeId | null): Promise<void>;
 }
 
+/** The state of the writes of a process to the store. */
+export interface StoreHealth {
+  /** Age of the oldest event or order that the process has and has not yet written. 0: it has written all of them. */
+  readonly lagMs: number;
+  /** Number of failures in a row of the write that has failed most often. 0: none fails. */
+  readonly failedWrites: number;
+  /** Number of trees that the process has stored in reduced form, because the store rejected a value of theirs. */
+  readonly reducedTrees: number;
+}
+
 /** A process that executes runs. */
-export interface WorkerRecord {
+export interface WorkerRecord extends StoreHealth {
   readonly id: string;
   /** URL of the worker's live text stream. */
   readonly url: string;
   readonly expiresAt: number;
-  /** Age of the newest event when the worker last wrote one to the store. 0: it wrote none lately. */
-  readonly lagMs: number;
 }
 
 /** The live workers. They belong to no tenant, and nothing here is content. */
@@ -431,7 +439,8 @@ export interface ApiKeyStore {
 
 /**
  * Storage for data that outlives a run, or that is listed, searched and tailed. Every write is idempotent, so a caller
- * that is unsure whether one succeeded repeats it.
+ * that is unsure whether one succeeded repeats it. A write that can never succeed, because of its values, fails with a
+ * `StoreRejectionError`.
  */
 export interface Store extends AsyncDisposable {
   /** Whether the data outlives this process and is shared with other processes. */

@@ -14,3 +14,22 @@ export class StoredValueError extends ReeveError {
     this.problem = fields.problem;
   }
 }
+
+/**
+ * The store rejects a value, and would reject it again: a character, a size or a number that its columns cannot keep. Never
+ * retried: the value is written in reduced form.
+ */
+export class StoreRejectionError extends ReeveError {
+  readonly code = "store-rejected";
+  /** The code of the database. */
+  readonly reason: string;
+
+  constructor({ reason, cause }: { readonly reason: string; readonly cause?: unknown }) {
+    super(`the store rejects a value for good: ${reason}`, { cause });
+    this.reason = reason;
+  }
+
+  static override is(error: unknown): error is StoreRejectionError {
+    return ReeveError.is(error) && error.code === "store-rejected";
+  }
+}

@@ -1,4 +1,5 @@
 import { checkDuration } from "./check-time.ts";
+import { Money } from "./money.ts";
 import { TopicId, type AgentId, type RunId, type SessionId, type TreeId } from "./ids.ts";
 
 /** The importance of a branch of work. */
@@ -71,17 +72,16 @@ export interface ExecutionBudget {
 /** Constructors of {@link ExecutionBudget}. */
 export const ExecutionBudget = {
   unlimited: Object.freeze({}) satisfies ExecutionBudget,
-  /** @throws RangeError on a limit that is negative, not a number or, for tokens and turns, not whole. */
+  /** @throws RangeError on a limit that is negative, not a number, too large or, for tokens and turns, not whole. */
   of: (limits: ExecutionBudget = {}): ExecutionBudget => {
-    const { onLimit = "land", deadlineS = 0, ...numbers } = limits;
+    const { onLimit = "land", deadlineS = 0, maxCostUsd = 0, ...numbers } = limits;
     if (onLimit !== "land" && onLimit !== "wait")
       throw new RangeError(`onLimit must be "land" or "wait", got ${JSON.stringify(onLimit)}`);
     for (const [name, limit] of Object.entries(numbers)) {
-      const whole = name === "maxTokens" || name === "maxTurns";
-      const isBad = limit !== undefined && !(limit >= 0 && (!whole || Number.isSafeInteger(limit)));
-      if (isBad)
-        throw new RangeError(`${name} must be ${whole ? "an integer" : "a number"} >= 0, got ${limit}`);
+      if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0))
+        throw new RangeError(`${name} must be an integer >= 0, got ${limit}`);
     }
+    Money.checkUsd("maxCostUsd", maxCostUsd);
     checkDuration("deadlineS", deadlineS);
     return Object.freeze({ ...limits });
   },

@@ -3,6 +3,7 @@ import {
   Labels,
   MemoryItem,
   MemoryOwner,
+  toLine,
   toTerms,
   type BlockDraft,
   type BlockEditResult,
@@ -99,12 +100,16 @@ export class ScopedMemory implements RunMemory {
   }
 
   async facts(query: FactQuery): Promise<readonly Fact[]> {
-    const facts = await this.#store.memory.recall(this.#partition, this.#user, query);
+    const { key, ...rest } = query;
+    const cleaned = { ...rest, ...(key !== undefined && { key: toLine(key) }) };
+    const facts = await this.#store.memory.recall(this.#partition, this.#user, cleaned);
     for (const { labels } of facts) this.#see(labels);
     return facts;
   }
 
-  async remember({ id, key, value }: FactDraft, embedder?: Embedder): Promise<void> {
+  /** Remembers a fact. A model chose the key. */
+  async remember({ id, value, ...draft }: FactDraft, embedder?: Embedder): Promise<void> {
+    const key = toLine(draft.key);
     const { runId, now } = this.#scope;
     const at = now();
     const held = { validFrom: at, validTo: null, recordedAt: at };
@@ -117,7 +122,8 @@ export class ScopedMemory implements RunMemory {
   }
 
   forget(request: ForgetRequest): Promise<readonly MemoryItem[]> {
-    return this.#store.memory.forget(this.#partition, this.#user, request);
+    const cleaned = "key" in request ? { ...request, key: toLine(request.key) } : request;
+    return this.#store.memory.forget(this.#partition, this.#user, cleaned);
   }
 
   async block(name: string, sharing: MemorySharing): Promise<MemoryBlock | null> {

@@ -2,6 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 import {
   checkTerms,
   ExecutionBudget,
+  isLine,
   Labels,
   MessageId,
   SessionId,
@@ -103,10 +104,12 @@ export function createOpening(
 
 const maxNameLength = 120;
 
-/** Checks the name of a tree. @throws RangeError if it is empty or too long. */
+/** Checks the name of a tree. @throws RangeError if it is empty, too long or not one line. */
 function checkName(name: string): string {
   if (name.length === 0 || name.length > maxNameLength)
     throw new RangeError(`name must have 1 to ${maxNameLength} characters, got ${name.length}`);
+  if (!isLine(name))
+    throw new RangeError(`name must be one line without control characters, got ${JSON.stringify(name)}`);
   return name;
 }
 

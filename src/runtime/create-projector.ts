@@ -11,11 +11,12 @@ export function createProjector(
     clock,
     telemetry,
     webhooks,
-  }: Pick<RuntimeOptions, "telemetry"> &
+    log,
+  }: Pick<RuntimeOptions, "telemetry" | "log"> &
     Pick<ProjectorDeps, "webhooks"> & { readonly keys: Keys | null; readonly clock: Clock },
 ): Projector {
   const { store } = audited;
   const now = (): number => clock.now();
   const audit = new AuditWriter({ audit: store.audit, keys: audited.keys, now });
-  return new Projector({ store, audit, keys, now, telemetry, webhooks });
+  return new Projector({ store, audit, keys, now, telemetry, webhooks, log });
 }

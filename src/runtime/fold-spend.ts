@@ -1,6 +1,7 @@
 import {
   AgentId,
   Spend,
+  toLine,
   Usage,
   type AttemptId,
   type NumberedEvent,
@@ -55,11 +56,8 @@ export function foldSpend(before: TreeSpend, events: readonly NumberedEvent[]): 
   return { ...before, seq, rows: [...fold.rows.values()], calls: [...fold.calls.values()] };
 }
 
-/**
- * Returns the model name in a form that databases accept: they limit the length of indexed values, and one of them
- * rejects zero characters.
- */
-const toModelName = (model: string): string => model.replaceAll("\0", "\u{FFFD}").slice(0, 200);
+/** Returns the model name in a form that databases accept: they limit the length of indexed values. */
+const toModelName = (model: string): string => toLine(model).slice(0, 200);
 
 const isStopped = (reason: StopReason): boolean => reason.startsWith("budget.") || reason === "deadline";
 

@@ -1,13 +1,21 @@
 import {
   EntryId,
+  eraseApproval,
   eraseEvent,
   Json,
   Partition,
+  StoreRejectionError,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type FailureLog,
   type Keys,
   type NumberedEvent,
+  type RunRecord,
   type CallObject,
   type SinkDefinition,
   type Store,
+  type StoreHealth,
+  type TreeId,
 } from "#kernel";
 import {
   treeAt,
@@ -25,6 +33,9 @@ import { auditOf, erasure, type AuditNote, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
 import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
+import { eraseEvents } from "./erase-events.ts";
+import { reduce, writeOrReduce } from "./reduce.ts";
+import { SinkHealth } from "./sink-health.ts";
 import { SpendWriter } from "./spend-writer.ts";
 import { readRecorded, type StepPrompt } from "./step-content.ts";
 
@@ -39,7 +50,10 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  * 2. A run is written before its events, and the audit before the events that it is derived from. So everything that a
  *    reader has seen is in the audit.
  * 3. The content of runs with retention `none` never reaches the store. Erasable content is marked as such.
- * 4. A tree is erased after all of it was written. Its key is destroyed last, by a separate order.
+ * 4. A value that the store rejects for good is written in reduced form: ids, times, amounts and status stay. It raises an
+ *    alarm, and everything else of the tree is written in full.
+ * 5. A tree is erased after all of it was written: the part that its retention names, or all of it. Its key is destroyed
+ *    last, by a separate order.
  */
 
 /** The dependencies of a projector. */
@@ -51,6 +65,8 @@ export interface ProjectorDeps {
   readonly now: () => number;
   /** Takes the events of ended trees. */
   readonly telemetry: TreeTelemetry | undefined;
+  /** Takes failures of writes. Default: they are only counted. */
+  readonly log: FailureLog | undefined;
   /** Takes events for webhooks, once they are stored. It calls no receiver. */
   readonly webhooks: WebhookQueue | null;
 }
@@ -61,8 +77,6 @@ type TreeAsk = <Method extends TreeMethod>(
 ) => Promise<ReplyOf<Method>>;
 
 const eventsPerBatch = 256;
-/** Milliseconds for which the delay of a write says something: a store that is behind is written to all the time. */
-const recentMs = 15_000;
 
 /**
  * Writes the events of a tree into the store, with the runs, approvals and audit entries that follow from them. It
@@ -72,21 +86,24 @@ export class Projector implements SinkDefinition {
   readonly type = projectorType;
   readonly #host: ProjectorDeps;
   readonly #spend: SpendWriter;
-  #written: { readonly at: number; readonly lagMs: number } | null = null;
+  readonly #health: SinkHealth;
 
   constructor(host: ProjectorDeps) {
     this.#host = host;
     this.#spend = new SpendWriter(host);
+    this.#health = new SinkHealth({ name: "the writer of the store", now: host.now, log: host.log });
   }
 
-  /** Age of the newest event when this process last wrote one. 0: it wrote none lately, so it is not behind. */
-  get lagMs(): number {
-    const { at, lagMs } = this.#written ?? { at: 0, lagMs: 0 };
-    return this.#host.now() - at > recentMs ? 0 : lagMs;
+  get health(): StoreHealth {
+    return this.#health.figures;
   }
 
   async take(key: string, argument: Json, ask: CallObject): Promise<void> {
     const order = Json.as<ProjectorOrder>(argument);
+    await this.#health.take(key, timeOf(order) ?? this.#host.now(), () => this.#run(key, order, ask));
+  }
+
+  async #run(key: string, order: ProjectorOrder, ask: CallObject): Promise<void> {
     if (order.kind === "note") return this.#host.audit.record(Partition.parse(key).partition, [order.note]);
     if (order.kind === "turn") return this.#settleTurn(key, order, ask);
     if (order.kind === "forget") return this.#forget(key, order.runs);
@@ -165,28 +182,66 @@ export class Projector implements SinkDefinition {
   }
 
   async #writeBatch(key: string, batch: ReplyOf<"drain">): Promise<void> {
+    const { events } = batch;
+    const [first, last] = [events[0], events.at(-1)];
+    if (!first || !last) return;
+    await this.#health.write(first.at, () => this.#write(key, batch));
+    if (batch.closed && !batch.more && this.#host.telemetry) await this.#trace(key, last.seq);
+  }
+
+  async #write(key: string, batch: ReplyOf<"drain">): Promise<void> {
     const { events, runs, retentions, approvals } = batch;
-    const last = events.at(-1);
-    if (!last) return;
-    const { store, audit, now, telemetry } = this.#host;
+    const { store, audit } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
+    const onReduced = (error: Error): void => this.#alarm(key, error);
     // A tree is found, and erased, through its runs, so no event is written before its run.
-    for (const run of runs) await store.runs.put(partition, run);
+    for (const run of runs)
+      await writeOrReduce(run, (record) => store.runs.put(partition, record), {
+        shrink: reduceRun,
+        onReduced,
+      });
     for (const { decision, ...asked } of approvals) {
-      await store.approvals.request(partition, asked);
-      if (decision) await store.approvals.decide(partition, asked.id, decision);
+      const request = (approval: ApprovalRequest): Promise<void> =>
+        store.approvals.request(partition, approval);
+      await writeOrReduce(asked, request, { shrink: reduceApproval, onReduced });
+      if (decision) await this.#decide(partition, asked, decision);
     }
-    await this.#spend.add(partition, tree, batch);
+    await this.#spend.add(partition, tree, { ...batch, onReduced });
     // The audit is written before the events.
-    if (audit.keeps) await audit.record(partition, toAuditNotes(events));
+    if (audit.keeps)
+      await writeOrReduce(toAuditNotes(events), (notes) => audit.record(partition, notes), {
+        shrink: (notes) => notes.map(reduce),
+        onReduced,
+      });
     const kept = eraseUnkept(events, retentions);
     const isErasable = (event: NumberedEvent): boolean =>
       retentions[event.runId] === "run" && eraseEvent(event) !== event;
-    await store.events.append(partition, tree, kept, isErasable);
+    const append = (some: readonly NumberedEvent[]): Promise<void> =>
+      store.events.append(partition, tree, some, isErasable);
+    await append(kept).catch(async (error: unknown) => {
+      if (!StoreRejectionError.is(error)) throw error;
+      // All others are written in full.
+      for (const event of kept) await writeOrReduce([event], append, { shrink: reduceEvents, onReduced });
+    });
     await this.#host.webhooks?.take(partition, events);
-    const at = now();
-    this.#written = { at, lagMs: Math.max(0, at - last.at) };
-    if (batch.closed && !batch.more && telemetry) await this.#trace(key, last.seq);
+  }
+
+  async #decide(
+    partition: Partition,
+    { id, treeId }: ApprovalRequest,
+    decision: ApprovalDecision,
+  ): Promise<void> {
+    const { store } = this.#host;
+    try {
+      await store.approvals.decide(partition, id, decision);
+    } catch (error) {
+      // The store has ignored the request, because the tree is erased.
+      if (!(await store.isErased(partition, treeId))) throw error;
+    }
+  }
+
+  #alarm(key: string, error: Error): void {
+    if (this.#health.alarm(key, error)) ignoreThrow(() => this.#host.telemetry?.takeReduced?.());
   }
 
   /** Erases in the store before the tree, so that content that a result calls erased cannot be read anywhere. */
@@ -194,8 +249,11 @@ export class Projector implements SinkDefinition {
     const { store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
     for (let unwritten = true; unwritten;) {
-      if (content === "all") await this.#eraseEvents(key, {});
-      if (content === "some") await this.#eraseEvents(key, await ask("retentions", null));
+      if (content === "all") await eraseEvents(store, { partition, tree });
+      if (content === "some") {
+        const retentions = await ask("retentions", null);
+        await eraseEvents(store, { partition, tree }, ({ runId }) => retentions[runId] !== "permanent");
+      }
       await store.approvals.erase(partition, tree);
       ({ unwritten } = await ask("erase", { at }));
       if (unwritten) await this.#drain(key, ask, { after, at });
@@ -211,21 +269,13 @@ export class Projector implements SinkDefinition {
     await store.cache.erase(partition, tree);
     await keys?.destroy?.(key);
   }
+}
 
-  /** Erases events. A run without a retention counts as not permanent. */
-  async #eraseEvents(key: string, retentions: ReplyOf<"retentions">): Promise<void> {
-    const { store } = this.#host;
-    const { partition, tree } = treeAt({ type: "tree", key });
-    for (let after = 0; ;) {
-      const events = await store.events.read(partition, tree, { after, limit: eventsPerBatch });
-      const last = events.at(-1);
-      if (!last) return;
-      const theirs = events.filter(({ runId }) => retentions[runId] !== "permanent");
-      const changed = theirs.filter((event) => eraseEvent(event) !== event);
-      if (changed.length > 0) await store.events.rewrite(partition, tree, changed.map(eraseEvent));
-      after = last.seq;
-    }
-  }
+/** Returns the time of an order, or of the oldest event in it. Undefined: it has none. */
+function timeOf(order: ProjectorOrder): number | undefined {
+  if (order.kind === "events") return order.batch.events[0]?.at ?? order.at;
+  if (order.kind === "note") return order.note.at;
+  return "at" in order ? order.at : undefined;
 }
 
 /** Returns the audit notes of events. */
@@ -241,6 +291,16 @@ function eraseUnkept(
   if (!Object.values(retentions).includes("none")) return events;
   return events.map((event) => (retentions[event.runId] === "none" ? eraseEvent(event) : event));
 }
+
+const reduceRun = (run: RunRecord): RunRecord => ({ ...reduce(run), name: null });
+
+function reduceApproval(approval: ApprovalRequest): ApprovalRequest {
+  const { decision: _, ...erased } = eraseApproval({ ...approval, decision: null });
+  return reduce({ ...erased, treeName: undefined, sources: undefined, parents: undefined });
+}
+
+const reduceEvents = (events: readonly NumberedEvent[]): readonly NumberedEvent[] =>
+  events.map((event) => reduce(eraseEvent(event)));
 
 function ignoreThrow(act: () => void): void {
   try {

@@ -207,7 +207,8 @@ export class RunHandle<Output = Json> {
     { maxTokens = 0, maxCostUsd = 0, maxTurns = 0 }: TopUpAmounts,
     options: OperationOptions = {},
   ): Promise<void> {
-    const amounts = { tokens: maxTokens, costMicros: Money.cap(maxCostUsd), turns: maxTurns };
+    const costMicros = Money.cap(Money.checkUsd("maxCostUsd", maxCostUsd));
+    const amounts = { tokens: maxTokens, costMicros, turns: maxTurns };
     await this.#call("topUp", { ...this.#operation(options), ...amounts });
   }
 

@@ -29,6 +29,8 @@ export interface TreeTelemetry {
     event: NumberedEvent,
     options: { readonly tenant?: string; readonly content?: StepPrompt | undefined },
   ): void;
+  /** Counts a tree that is stored in reduced form, because the store rejected a value of it. */
+  takeReduced?(): void;
 }
 
 /** The options of a runtime. */
@@ -54,8 +56,8 @@ export interface RuntimeOptions extends SweepOptions {
    */
   readonly keys?: Keys;
   /**
-   * Receives each error of the program's own code: tools, agents, steps, middleware, guardrails, hooks. Messages may
-   * hold content. Default: nothing is logged.
+   * Receives each error of the program's own code: tools, agents, steps, middleware, guardrails, hooks. Once a minute
+   * also that of a store that fails again and again. Messages may hold content. Default: nothing is logged.
    */
   readonly log?: FailureLog;
   /**

@@ -15,6 +15,7 @@ import {
   type Page,
   type PageRequest,
   type Store,
+  type StoreHealth,
 } from "#kernel";
 import { agentVersion, programAgents } from "#agents";
 import { systemClock } from "#base";
@@ -101,8 +102,9 @@ export class Runtime {
     this.#extensions = new RuntimeExtensions(this, { ...means, agentOf: this.#agentOf });
     this.#prices = prices;
     this.#prompt = createPromptDeps(options);
-    const lagMs = (): number => this.lagMs ?? 0;
-    this.#deltas = new Deltas({ clock: this.#clock, lagMs, others: Deltas.othersIn(store, seals) });
+    const health = (): StoreHealth =>
+      this.#projector?.health ?? { lagMs: 0, failedWrites: 0, reducedTrees: 0 };
+    this.#deltas = new Deltas({ clock: this.#clock, health, others: Deltas.othersIn(store, seals) });
     this.approvals = new Approvals(options.engine, store ?? null, () => this.#clock.now());
     this.#webhooks = createWebhooks({ ...this.#options, clock: this.#clock });
     const audited = store ? { store, keys: keys ?? auditKeys(store), now: () => this.#clock.now() } : null;
@@ -265,7 +267,8 @@ export class Runtime {
 
   /**
    * Looks now for runs that the engine has stopped for good, and applies `onBlocked`. Workers do it periodically.
-   * Returns the number of runs that were held or failed.
+   * Returns the number of runs that were held or failed. @throws AggregateError if a tree failed or did not answer within
+   * 10 s. All others were asked, and the next call asks it again.
    */
   sweep(): Promise<number> {
     return this.#sweep.runOnce();
@@ -302,9 +305,14 @@ export class Runtime {
     return this.#options.engine.durable;
   }
 
-  /** Age of the newest event when this process last wrote one to the store. 0: it wrote none lately. Null without a store. */
+  /** The state of the writes of this process to the store. Null without a store. */
+  get storeHealth(): StoreHealth | null {
+    return this.#projector?.health ?? null;
+  }
+
+  /** Age of the oldest event or order that this process has not yet written to the store. Null without a store. */
   get lagMs(): number | null {
-    return this.#projector?.lagMs ?? null;
+    return this.storeHealth?.lagMs ?? null;
   }
 
   #createScheduling(): ReturnType<typeof createScheduling> {

@@ -1,7 +1,15 @@
 import { LruMap } from "#base";
 import { Partition, Spend, type Store, type TreeId, type TreeSpend } from "#kernel";
 import type { ReplyOf } from "#tree";
+import { reduce, writeOrReduce } from "./reduce.ts";
 import { concernsSpend, foldSpend, noSpend } from "./fold-spend.ts";
+
+/** The rows are kept, however many. */
+const reduceSpend = (spend: TreeSpend): TreeSpend => ({
+  ...spend,
+  rows: spend.rows.map(reduce),
+  calls: spend.calls.map(reduce),
+});
 
 const eventsPerRead = 256;
 
@@ -20,14 +28,19 @@ export class SpendWriter {
     this.#now = now;
   }
 
-  async add(partition: Partition, tree: TreeId, { events, runs }: ReplyOf<"drain">): Promise<void> {
+  async add(
+    partition: Partition,
+    tree: TreeId,
+    { events, runs, onReduced }: ReplyOf<"drain"> & { readonly onReduced: (error: Error) => void },
+  ): Promise<void> {
     const [first] = events;
     if (!first || !concernsSpend(events)) return;
     const { spend } = this.#store;
     const none = noSpend(runs[0]?.userId ?? null);
     const known = first.seq === 1 ? none : ((await spend.tree(partition, tree)) ?? none);
     const before = await this.#catchUp(partition, tree, { known, upTo: first.seq - 1 });
-    await spend.put(partition, tree, foldSpend(before, events));
+    const put = (sums: TreeSpend): Promise<void> => spend.put(partition, tree, sums);
+    await writeOrReduce(foldSpend(before, events), put, { shrink: reduceSpend, onReduced });
     await this.#compact(partition);
   }
 

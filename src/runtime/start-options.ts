@@ -18,7 +18,9 @@ export interface StartOptions {
    * recorded in a durable store is refused. Default: a fresh one.
    */
   readonly id?: string;
-  /** The name of the tree in lists, at most 120 characters. It is stored unencrypted, like ids. Default: none. */
+  /**
+   * The name of the tree in lists: one line of at most 120 characters. It is stored unencrypted, like ids. Default: none.
+   */
   readonly name?: string;
   readonly tenant?: string;
   readonly user?: string;

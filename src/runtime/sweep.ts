@@ -1,4 +1,5 @@
-import type { BlockedExecution, Clock, Engine } from "#kernel";
+import { RuntimeClosedError, type BlockedExecution, type Clock, type Engine } from "#kernel";
+import { withTimeout } from "#base";
 import { callTree } from "#tree";
 
 type BlockedPolicy = "hold" | "fail";
@@ -23,6 +24,10 @@ interface SweepDeps {
 
 /** Maximum number of remembered executions, so that trees are not asked about the same one repeatedly. */
 const maxKnown = 10_000;
+/** Maximum number of trees that are asked at the same time. */
+const maxAtOnce = 8;
+/** Milliseconds for one answer, of the engine or of a tree. */
+const answerMs = 10_000;
 
 /**
  * Finds runs that should execute but were stopped by the engine or an operator. Nothing else would detect them, because
@@ -31,7 +36,10 @@ const maxKnown = 10_000;
 export class Sweep {
   readonly #deps: SweepDeps;
   readonly #known = new Set<string>();
+  readonly #closed = new AbortController();
   #disarm: (() => void) | null = null;
+  /** Resolves when the last round has ended. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(deps: SweepDeps) {
     this.#deps = deps;
@@ -46,28 +54,62 @@ export class Sweep {
   start(): void {
     const { clock, everyMs, engine } = this.#deps;
     if (!engine.findBlocked) return;
-    const sweepAgain = (): void => {
-      // A failed sweep loses nothing: the next one finds the same runs.
-      void this.runOnce().catch(() => undefined);
-      this.start();
+    const sweepAgain = async (): Promise<void> => {
+      // A failed round loses nothing: the next one finds the same runs.
+      await this.runOnce().catch(() => undefined);
+      if (!this.#closed.signal.aborted) this.start();
     };
-    this.#disarm = clock.callAt(clock.now() + everyMs, sweepAgain, { bestEffort: true });
+    this.#disarm = clock.callAt(clock.now() + everyMs, () => void sweepAgain(), { bestEffort: true });
   }
 
-  /** Sweeps once. Returns the number of runs that were held or failed. */
-  async runOnce(): Promise<number> {
-    const blocked = (await this.#deps.engine.findBlocked?.()) ?? [];
-    let count = 0;
-    for (const each of blocked) {
-      if (this.#known.has(each.execution)) continue;
-      if (await this.#apply(each)) count += 1;
-      this.#remember(each.execution);
-    }
-    return count;
+  /**
+   * Sweeps once, after the round that is under way. Returns the number of runs that were held or failed. @throws
+   * AggregateError if trees did not answer, after all others were asked; RuntimeClosedError.
+   */
+  runOnce(): Promise<number> {
+    const round = this.#last.then(() => this.#sweep());
+    this.#last = round.catch(() => undefined);
+    return round;
   }
 
   close(): void {
     this.#disarm?.();
+    this.#closed.abort(new RuntimeClosedError());
+  }
+
+  async #sweep(): Promise<number> {
+    const { engine } = this.#deps;
+    const blocked = await this.#limit("the engine", async () => (await engine.findBlocked?.()) ?? []);
+    const unknown = blocked.filter(({ execution }) => !this.#known.has(execution));
+    const left = unknown.values();
+    const errors: unknown[] = [];
+    let count = 0;
+    const askInTurn = async (): Promise<void> => {
+      for (const each of left) {
+        try {
+          if (await this.#limit(`the tree ${each.tree.key}`, () => this.#apply(each))) count += 1;
+          this.#remember(each.execution);
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: maxAtOnce }, askInTurn));
+    this.#closed.signal.throwIfAborted();
+    if (errors.length > 0)
+      throw new AggregateError(
+        errors,
+        `${errors.length} of ${unknown.length} trees with a stopped run failed`,
+      );
+    return count;
+  }
+
+  #limit<T>(who: string, ask: () => Promise<T>): Promise<T> {
+    const onTimeout = (): never => {
+      throw new Error(`${who} has not answered the sweep within ${answerMs} ms`);
+    };
+    const { signal } = this.#closed;
+    return withTimeout({ clock: this.#deps.clock, ms: answerMs, onTimeout, signal }, ask);
   }
 
   #apply({ tree, execution, blocker }: BlockedExecution): Promise<boolean> {

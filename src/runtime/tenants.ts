@@ -78,11 +78,9 @@ function limitsOf({ maxCostUsd, maxTokens, per }: TenantBudget): SetBudgetArgume
     throw new TypeError("a budget needs maxCostUsd or maxTokens; null removes it");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens >= 0))
     throw new RangeError(`maxTokens must be an integer >= 0, got ${maxTokens}`);
-  if (maxCostUsd !== undefined && !(Number.isFinite(maxCostUsd) && maxCostUsd >= 0))
-    throw new RangeError(`maxCostUsd must be a number >= 0, got ${maxCostUsd}`);
   return {
     maxTokens: maxTokens ?? null,
-    maxCostMicros: maxCostUsd === undefined ? null : Money.cap(maxCostUsd),
+    maxCostMicros: maxCostUsd === undefined ? null : Money.cap(Money.checkUsd("maxCostUsd", maxCostUsd)),
     per,
   };
 }

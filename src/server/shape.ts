@@ -1,4 +1,4 @@
-import { isJsonObject, Json, type JsonObject, Priority } from "#kernel";
+import { isJsonObject, isLine, Json, type JsonObject, maxDuration, Money, Priority } from "#kernel";
 import { HttpError } from "./http-error.ts";
 
 /** A strict decoder of external input, with its JSON Schema. */
@@ -41,6 +41,14 @@ export const shape = {
         ? value
         : refuseRequest(at, `must be a string of 1 to ${max} characters`),
   }),
+  /** A name: one line without control characters. */
+  line: ({ max = 256 }: { readonly max?: number } = {}): Shape<string> => ({
+    schema: { type: "string", minLength: 1, maxLength: max },
+    decode: (value, at) =>
+      typeof value === "string" && value.length > 0 && value.length <= max && isLine(value)
+        ? value
+        : refuseRequest(at, `must be one line of 1 to ${max} characters`),
+  }),
   integer: ({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Shape<number> => ({
     schema: { type: "integer", minimum: min, maximum: max },
     decode: (value, at) =>
@@ -48,12 +56,12 @@ export const shape = {
         ? value
         : refuseRequest(at, `must be an integer from ${min} to ${max}`),
   }),
-  amount: (): Shape<number> => ({
-    schema: { type: "number", minimum: 0 },
+  amount: (max: number): Shape<number> => ({
+    schema: { type: "number", minimum: 0, maximum: max },
     decode: (value, at) =>
-      typeof value === "number" && Number.isFinite(value) && value >= 0
+      typeof value === "number" && value >= 0 && value <= max
         ? value
-        : refuseRequest(at, "must be a number >= 0"),
+        : refuseRequest(at, `must be a number from 0 to ${max}`),
   }),
   flag: (): Shape<boolean> => ({
     schema: { type: "boolean" },
@@ -106,6 +114,10 @@ export const shape = {
   }),
 } as const;
 
+/** An amount of money in dollars. */
+export const dollars = shape.amount(Money.maxUsd);
+/** A duration in seconds. */
+export const seconds = shape.amount(maxDuration);
 export const priority = shape.oneOf(Priority.all);
 
 const isOptional = (field: Shape<unknown>): boolean => "isOptional" in field;

@@ -36,6 +36,7 @@ export class Measures {
   readonly #denials: Counter;
   readonly #retries: Counter;
   readonly #inDoubt: Counter;
+  readonly #reduced: Counter;
   readonly #providerOf: (model: string) => string | undefined;
 
   constructor(meter: Meter, providerOf: (model: string) => string | undefined) {
@@ -50,6 +51,7 @@ export class Measures {
     this.#denials = meter.createCounter("reeve.denials", { unit: "{denial}" });
     this.#retries = meter.createCounter("reeve.retries", { unit: "{retry}" });
     this.#inDoubt = meter.createCounter("reeve.in_doubt", { unit: "{call}" });
+    this.#reduced = meter.createCounter("reeve.store.reduced", { unit: "{tree}" });
     this.#providerOf = providerOf;
   }
 
@@ -79,6 +81,11 @@ export class Measures {
       case "spawn.denied":
         return this.#denials.add(1, { ...agent, "reeve.by": "headcount", "reeve.reason": event.reason });
     }
+  }
+
+  /** Counts a tree that is stored in reduced form. */
+  countReduced(): void {
+    this.#reduced.add(1);
   }
 
   /** Counts calls that began and whose outcome is unknown. */

@@ -79,6 +79,11 @@ export class Telemetry {
     else this.#open.set(key, known);
   }
 
+  /** Counts a tree that is stored in reduced form, because the store rejected a value of it. */
+  takeReduced(): void {
+    this.#measures.countReduced();
+  }
+
   /** Handles all events of a stream, such as `run.events()`. */
   async follow(
     events: AsyncIterable<NumberedEvent>,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AuditStore, TenantId } from "#kernel";
+import { type AuditStore, StoreRejectionError, TenantId } from "#kernel";
 import { memoryStore } from "reeve/stores/memory";
 import { AuditWriter } from "../../src/audit/audit-writer.ts";
 import { ChainKeys, type AuditNote } from "../../src/audit/chain.ts";
@@ -52,6 +52,21 @@ test("notes that arrive during a write are written next, in one batch", async ()
   await Promise.all([first, ...others]);
   expect(await sourcesIn(audit)).toEqual(["first", "a", "b", "c"]);
   expect(audit.writes).toBe(2);
+});
+
+test("a note that the store rejects fails for its caller alone, not for others in its batch", async () => {
+  const audit = slowAudit();
+  const append = audit.append.bind(audit);
+  audit.append = async (partition, links) => {
+    if (links.some(({ source }) => source === "bad")) throw new StoreRejectionError({ reason: "22021" });
+    await append(partition, links);
+  };
+  const writer = new AuditWriter({ audit, keys, now: () => 0 });
+  const outcomes = await Promise.allSettled(
+    ["a", "bad", "b"].map((source) => writer.record(tenant, [note(source)])),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(await sourcesIn(audit)).toEqual(["a", "b"]);
 });
 
 test("nothing is linked for a store that keeps no audit", async () => {

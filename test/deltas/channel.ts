@@ -18,7 +18,14 @@ export function processOf(
 ): { readonly deltas: Deltas; readonly sealer: (key: string) => Promise<Seal> } {
   const seals = new Seals(keys, { keyCacheMs: 0 });
   const sealer = (key: string): Promise<Seal> => seals.getSeal(key);
-  return { deltas: new Deltas({ clock, lagMs: () => 0, others: { workers, sealer } }), sealer };
+  return {
+    deltas: new Deltas({
+      clock,
+      health: () => ({ lagMs: 0, failedWrites: 0, reducedTrees: 0 }),
+      others: { workers, sealer },
+    }),
+    sealer,
+  };
 }
 
 /** Begins an answer in a process. @throws if it cannot be watched. */

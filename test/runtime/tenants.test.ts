@@ -130,7 +130,7 @@ test.each([
   [{ per: "week", maxTokens: 1 }, "one of day, month, ever, got week"],
   [{ per: "day", maxTokens: -1 }, "maxTokens must be an integer >= 0, got -1"],
   [{ per: "day", maxTokens: 1.5 }, "maxTokens must be an integer >= 0, got 1.5"],
-  [{ per: "day", maxCostUsd: NaN }, "maxCostUsd must be a number >= 0, got NaN"],
+  [{ per: "day", maxCostUsd: NaN }, "maxCostUsd must be a number from 0 to 9007199254, got NaN"],
 ])("a budget like %j is refused", async (budget, why) => {
   await using runtime = new Runtime({ agents: [], engine: local() });
   // @ts-expect-error: no TypeScript program can give some of these.

@@ -202,6 +202,15 @@ test("many processes may open an empty database at once", async () => {
   ]);
 });
 
+test("a database that a newer release has migrated is refused", async () => {
+  const url = await server.database();
+  await (await postgresStore({ connectionString: url }))[Symbol.asyncDispose]();
+  await server.query("insert into reeve_migration (number) values (99)", url);
+  await expect(postgresStore({ connectionString: url })).rejects.toThrow(
+    "the store was migrated by a newer release of reeve: its schema has number 99",
+  );
+});
+
 test("notifications name a tree and a sequence, at most 20 a second, and the last one is always sent", async () => {
   const store = await postgresStore({ connectionString });
   const client = new Client({ connectionString });

@@ -213,6 +213,20 @@ test("manifests, texts and cached answers of before number 16 are read", async (
   await expectPermanence(store);
 });
 
+test("a file that a newer release has migrated is refused, and left as it is", async () => {
+  const newer = join(folder, "newer.db");
+  await (await sqliteStore({ path: newer }))[Symbol.asyncDispose]();
+  const file = new DatabaseSync(newer);
+  file.exec("insert into reeve_migration (number) values (99)");
+  const tables = (): unknown => file.prepare("select name, sql from sqlite_master order by name").all();
+  const before = tables();
+  await expect(sqliteStore({ path: newer })).rejects.toThrow(
+    /^the store was migrated by a newer release of reeve: its schema has number 99, this release knows numbers up to \d+\. /,
+  );
+  expect(tables()).toEqual(before);
+  file.close();
+});
+
 test("a forgotten fact, an edited block and an erased user leave no content in the file", async () => {
   const erased = await mkdtemp(join(folder, "erased-"));
   const store = await sqliteStore({ path: join(erased, "store.db") });

@@ -105,6 +105,13 @@ test("spans carry the names of the conventions, tokens and cost", async () => {
   });
 });
 
+test("trees that are stored in reduced form are counted", async () => {
+  const { telemetry, count } = recorder();
+  telemetry.takeReduced();
+  telemetry.takeReduced();
+  expect(await count("reeve.store.reduced", "none")).toEqual({ undefined: 2 });
+});
+
 test("a retried call is one span with its number of attempts", async () => {
   const { events } = await history();
   const { telemetry, spans } = recorder();

@@ -6,6 +6,8 @@ let status: ServerStatus = {
   lostSince: null,
   isStoreGone: false,
   lagMs: null,
+  failedWrites: null,
+  reducedTrees: null,
   noWorkerSince: null,
   isRefused: false,
 };

@@ -46,6 +46,8 @@ interface StatusAnswer {
   readonly workers: number | null;
   readonly store: "ready" | "no-answer";
   readonly lagMs: number | null;
+  readonly failedWrites: number | null;
+  readonly reducedTrees: number | null;
 }
 
 /** Serves all tabs of one reader. */
@@ -58,6 +60,8 @@ export class LiveHub {
     lostSince: null,
     isStoreGone: false,
     lagMs: null,
+    failedWrites: null,
+    reducedTrees: null,
     noWorkerSince: null,
     isRefused: false,
   };
@@ -194,11 +198,13 @@ export class LiveHub {
 
   async #ask(): Promise<void> {
     try {
-      const { workers, store, lagMs } = await request<StatusAnswer>("/status", {
+      const { workers, store, lagMs, failedWrites, reducedTrees } = await request<StatusAnswer>("/status", {
         signal: AbortSignal.timeout(2 * statusMs),
       });
       this.#change({
         lagMs,
+        failedWrites,
+        reducedTrees,
         isStoreGone: store === "no-answer",
         noWorkerSince: workers === 0 ? (this.#status.noWorkerSince ?? Date.now()) : null,
       });

@@ -39,6 +39,10 @@ export interface ServerStatus {
   readonly isStoreGone: boolean;
   /** Milliseconds by which the store lags behind. Null if unknown. */
   readonly lagMs: number | null;
+  /** Failures in a row of writes to the store. Null if unknown. */
+  readonly failedWrites: number | null;
+  /** Number of trees that are stored in reduced form. Null if unknown. */
+  readonly reducedTrees: number | null;
   /** Since when no worker is there; null: there is one, or none is needed. */
   readonly noWorkerSince: number | null;
   /** The session has ended: a key is needed. */

@@ -13,7 +13,7 @@ const noWorkerMs = 10_000;
 /** Messages at the top while the server has a problem. The rest of the page remains. */
 export function ServerLines(): ReactNode {
   const now = useNow();
-  const { lostSince, isStoreGone, lagMs, noWorkerSince } = useServerStatus();
+  const { lostSince, isStoreGone, lagMs, failedWrites, reducedTrees, noWorkerSince } = useServerStatus();
   const isLost = lostSince !== null;
   // Announced once: the text itself changes every second.
   useEffect(() => {
@@ -39,7 +39,17 @@ export function ServerLines(): ReactNode {
     <>
       {lagMs !== null && lagMs > behindMs && (
         <Line title={`The store is ${span(lagMs)} behind.`}>
-          The page shows an older state. If this persists, check the database&apos;s load.
+          The page shows an older state.{" "}
+          {failedWrites
+            ? `The last ${failedWrites} tries to write to it have failed: the log of its worker has the reason.`
+            : "If this persists, check the database's load."}
+        </Line>
+      )}
+      {reducedTrees !== null && reducedTrees > 0 && (
+        <Line
+          title={`The store rejected values of ${reducedTrees} ${reducedTrees === 1 ? "tree" : "trees"}.`}
+        >
+          They are stored in reduced form, without names and content. The log of the worker has the reason.
         </Line>
       )}
       {noWorkerSince !== null && now - noWorkerSince > noWorkerMs && (

@@ -8,7 +8,10 @@ interface SinkMessage extends ObjectAddress {
   readonly argument: Json;
 }
 
-/** Sinks in one process: one call at a time for each key, each retried until it succeeds. */
+/**
+ * Sinks in one process: one call at a time for each key, each retried until it succeeds. The engine has no log: a sink
+ * reports its own failures.
+ */
 export class LocalSinks {
   readonly #definitions = new Map<string, SinkDefinition>();
   readonly #clock: Clock;
@@ -48,7 +51,7 @@ export class LocalSinks {
         const askOnce: CallObject = (...call) => (answers[asked++] ??= ask(...call));
         return await this.#definitions.get(type)?.take(key, argument, askOnce);
       } catch {
-        // Retried, as in any engine.
+        // Retried, as in any engine. The sink has reported it.
         const at = this.#clock.now() + backoffMs(failures, backoff);
         await this.#clock.waitUntil(at, this.#closed).catch(() => undefined);
       }

@@ -3,7 +3,7 @@ import type { RunHandle } from "#runtime";
 import type { Scope } from "../auth.ts";
 import { contentFields, labels } from "../content-shapes.ts";
 import { toJsonResponse, type Route, route } from "../route.ts";
-import { type ObjectShape, priority, shape } from "../shape.ts";
+import { dollars, type ObjectShape, priority, shape } from "../shape.ts";
 import { findRun } from "./find-run.ts";
 
 interface Action<Body> {
@@ -63,7 +63,7 @@ export const actionRoutes: readonly Route[] = [
     scope: "run",
     summary: "Send a signal to a run; the same id counts once",
     body: shape.object({
-      name: shape.text(),
+      name: shape.line(),
       data: shape.optional(shape.json()),
       labels: shape.optional(labels),
       id,
@@ -104,7 +104,7 @@ export const actionRoutes: readonly Route[] = [
     summary: "Raise the limits of the run and, for a root, of the tree; the same id counts once",
     body: shape.object({
       maxTokens: shape.optional(shape.integer()),
-      maxCostUsd: shape.optional(shape.amount()),
+      maxCostUsd: shape.optional(dollars),
       maxTurns: shape.optional(shape.integer()),
       id,
     }),

@@ -3,7 +3,7 @@ import { whose } from "../auth.ts";
 import { toJsonResponse, type Call, type Route, route, subscribe } from "../route.ts";
 import { shape } from "../shape.ts";
 
-const head = shape.object({ index: shape.integer(), hash: shape.text() });
+const head = shape.object({ index: shape.integer(), hash: shape.line() });
 
 interface VerifyBody {
   readonly head?: AuditHead;
@@ -49,7 +49,7 @@ export const auditRoutes: readonly Route[] = [
     scope: "admin",
     summary: "The decisions in the tenant's audit chain, newest first",
     query: shape.object({
-      kind: shape.optional(shape.text()),
+      kind: shape.optional(shape.line()),
       tree: shape.optional(shape.id(TreeId.of, "a tree")),
       run: shape.optional(shape.id(RunId.parse, "a run")),
       before: shape.optional(shape.integer()),

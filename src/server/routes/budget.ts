@@ -3,7 +3,7 @@ import type { BudgetOwner } from "#runtime";
 import type { Principal } from "../auth.ts";
 import { listedUser } from "../users.ts";
 import { toJsonResponse, type Route, route } from "../route.ts";
-import { refuseRequest, shape } from "../shape.ts";
+import { dollars, refuseRequest, shape } from "../shape.ts";
 
 const user = shape.optional(shape.id(UserId.of, "a user"));
 
@@ -34,7 +34,7 @@ export const budgetRoutes: readonly Route[] = [
     summary: "Set what all trees of the tenant, or of one of its users, may spend in each period",
     body: shape.object({
       user,
-      maxCostUsd: shape.optional(shape.amount()),
+      maxCostUsd: shape.optional(dollars),
       maxTokens: shape.optional(shape.integer()),
       per: shape.oneOf(["day", "month", "ever"]),
     }),

@@ -6,7 +6,7 @@ import { toJsonResponse, type Call, type Route, route, subscribe } from "../rout
 import { shape } from "../shape.ts";
 import { actingUser, listedUser, userOf } from "../users.ts";
 
-const key = shape.text({ max: 200 });
+const key = shape.line({ max: 200 });
 const words = shape.text({ max: 1_000 });
 
 /** The user, where the caller may read memory of all users. Absent: the anonymous user. */

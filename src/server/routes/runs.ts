@@ -50,10 +50,10 @@ export const page = {
 
 const start = shape.object({
   ...turnFields,
-  agent: shape.text(),
+  agent: shape.line(),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
-  channel: shape.optional(shape.text()),
+  channel: shape.optional(shape.line()),
 });
 
 /** One status, or several separated by commas. */
@@ -76,13 +76,13 @@ const filter = shape.object({
   stop: shape.optional(stops),
   since: shape.optional(shape.integer()),
   until: shape.optional(shape.integer()),
-  agent: shape.optional(shape.text()),
+  agent: shape.optional(shape.line()),
   user: shape.optional(shape.id(UserId.of, "a user")),
   session: shape.optional(shape.id(SessionId.of, "a session")),
   roots: shape.optional(shape.flag()),
   asks: shape.optional(shape.flag()),
-  id: shape.optional(shape.text()),
-  name: shape.optional(shape.text()),
+  id: shape.optional(shape.line()),
+  name: shape.optional(shape.line()),
   minSpend: shape.optional(shape.integer()),
 });
 

@@ -25,9 +25,9 @@ const schedule = shape.object({
   deadlineS,
   budget,
   spawn,
-  cron: shape.text(),
-  timeZone: shape.optional(shape.text()),
-  agent: shape.text(),
+  cron: shape.line(),
+  timeZone: shape.optional(shape.line()),
+  agent: shape.line(),
   catchUp: shape.optional(shape.oneOf(["all", "latest", "none"])),
   overlap: shape.optional(shape.oneOf(["start", "skip"])),
 });

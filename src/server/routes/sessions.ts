@@ -61,9 +61,9 @@ const listRoutes: readonly Route[] = [
     forUsers: true,
     summary: "Start a conversation with an agent; the same id again is the same conversation",
     body: shape.object({
-      agent: shape.text(),
+      agent: shape.line(),
       id: shape.optional(sessionId),
-      channel: shape.optional(shape.text()),
+      channel: shape.optional(shape.line()),
       title: shape.optional(title),
       metadata: shape.optional(shape.record()),
     }),

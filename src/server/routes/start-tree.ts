@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { EntryId, TreeId, type Agent, type Input, type UserId } from "#kernel";
+import { EntryId, retentions, TreeId, type Agent, type Input, type UserId } from "#kernel";
 import type { RunHandle, TurnOptions } from "#runtime";
 import { whose } from "../auth.ts";
 import { input, labels } from "../content-shapes.ts";
 import { toJsonResponse, type Call } from "../route.ts";
-import { type Decoded, priority, refuseRequest, shape } from "../shape.ts";
+import { type Decoded, dollars, priority, refuseRequest, seconds, shape } from "../shape.ts";
 import { limitStart } from "../start-limits.ts";
 import { watchStart } from "./events.ts";
 import { waitUntilListed } from "./wait-until-listed.ts";
@@ -17,19 +17,19 @@ export const turnFields = {
   input,
   labels: shape.optional(labels),
   id: shape.optional(shape.id(TreeId.of, "a tree")),
-  name: shape.optional(shape.text({ max: 120 })),
+  name: shape.optional(shape.line({ max: 120 })),
   onBusy: shape.optional(shape.oneOf(["refuse", "queue"])),
   after: shape.optional(entryOrNone),
   metadata: shape.optional(shape.record()),
-  retention: shape.optional(shape.oneOf(["none", "run", "permanent"])),
+  retention: shape.optional(shape.oneOf(retentions)),
   priority: shape.optional(priority),
-  deadlineS: shape.optional(shape.amount()),
+  deadlineS: shape.optional(seconds),
   budget: shape.optional(
     shape.object({
       maxTokens: shape.optional(shape.integer()),
-      maxCostUsd: shape.optional(shape.amount()),
+      maxCostUsd: shape.optional(dollars),
       maxTurns: shape.optional(shape.integer()),
-      deadlineS: shape.optional(shape.amount()),
+      deadlineS: shape.optional(seconds),
       onLimit: shape.optional(shape.oneOf(["land", "wait"])),
     }),
   ),

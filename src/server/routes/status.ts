@@ -1,4 +1,4 @@
-import type { WorkerRecord } from "#kernel";
+import type { StoreHealth, WorkerRecord } from "#kernel";
 import { withTimeout } from "#base";
 import { toJsonResponse, type Route, route, type ServerDeps } from "../route.ts";
 
@@ -14,13 +14,27 @@ async function listWorkers({ runtime, clock }: ServerDeps): Promise<readonly Wor
   return withTimeout<readonly WorkerRecord[] | null>(limit, list).catch(() => null);
 }
 
+const unknown = { lagMs: null, failedWrites: null, reducedTrees: null } as const;
+
+/** Every process that executes runs writes to the store, here or elsewhere: the worst figures count. */
+function worstOf(processes: readonly (StoreHealth | null)[]): StoreHealth {
+  const worst = (figure: keyof StoreHealth): number =>
+    Math.max(0, ...processes.map((each) => each?.[figure] ?? 0));
+  return {
+    lagMs: worst("lagMs"),
+    failedWrites: worst("failedWrites"),
+    reducedTrees: worst("reducedTrees"),
+  };
+}
+
 export const statusRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/status",
     scope: "read",
     forUsers: true,
-    summary: "The version of the server, its workers, and whether the store answers and how far it is behind",
+    summary:
+      "The version of the server, its workers, and whether the store answers, how far it is behind, and whether writes fail",
     handle: async ({ host }) => {
       const { runtime, version, dev } = host;
       const found = await listWorkers(host);
@@ -29,8 +43,7 @@ export const statusRoutes: readonly Route[] = [
         // Null: runs execute in this process, or it is unknown.
         workers: runtime.hasWorkers ? (found?.length ?? null) : null,
         store: found === null ? "no-answer" : "ready",
-        // Every process that executes runs writes to the store, here or elsewhere.
-        lagMs: found && Math.max(runtime.lagMs ?? 0, ...found.map(({ lagMs }) => lagMs)),
+        ...(found ? worstOf([runtime.storeHealth, ...found]) : unknown),
         dev: dev && { failure: dev.failure() },
       });
     },

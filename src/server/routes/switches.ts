@@ -6,7 +6,7 @@ import { refuseRequest, shape } from "../shape.ts";
 const target = {
   kind: shape.oneOf(["tool", "agent", "tenant"]),
   /** The name of the agent or tool. None for the tenant, which follows from the key. */
-  name: shape.optional(shape.text()),
+  name: shape.optional(shape.line()),
 } as const;
 
 interface NamedTarget {

@@ -7,7 +7,7 @@ import { refuseRequest, shape } from "../shape.ts";
 import { page } from "./runs.ts";
 
 const webhookId = shape.id(checkWebhookId, "a webhook");
-const deliveryId = shape.optional(shape.text());
+const deliveryId = shape.optional(shape.line());
 
 /** @throws HttpError */
 const readWebhookId = ({ params }: Call): string => webhookId.decode(params["webhook"], "path");

@@ -1,5 +1,6 @@
 import { Client, type Pool } from "pg";
 import { Partition, type TreeId } from "#kernel";
+import { connectionSettings } from "./connections.ts";
 
 const channel = "reeve_event";
 /** At most 20 notifications a second for a tree: the database passes each to every process that listens. */
@@ -76,6 +77,7 @@ export class Listener {
     if (this.#client || this.#timer || this.#closed) return;
     const client = new Client({
       connectionString: this.#connectionString,
+      ...connectionSettings,
       application_name: "reeve listener",
     });
     this.#client = client;

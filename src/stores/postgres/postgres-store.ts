@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
-import { Pool, types } from "pg";
 import { checkDuration, type Store } from "#kernel";
 import { ChangeNotifier, migrate, SqlStore, type Tables } from "#stores/sql";
+import { createPool } from "./connections.ts";
 import { Listener, Teller } from "./notifications.ts";
 import { tenantAccess } from "./tenant-access.ts";
 
@@ -11,6 +11,10 @@ export interface PostgresStoreOptions {
   readonly connectionString: string;
   /** Maximum number of connections, apart from the one that listens. Default: 10. */
   readonly maxConnections?: number;
+  /**
+   * Milliseconds after which the database aborts a statement, and the call fails. Migrations are not limited. Default: 30,000.
+   */
+  readonly statementTimeoutMs?: number;
   /** Interval in milliseconds at which waiting readers poll without a notification. Default: 2,000. */
   readonly pollIntervalMs?: number;
 }
@@ -21,28 +25,12 @@ const migrationLock = 7_233_383;
 /** Opens a store in PostgreSQL, and creates or updates its tables. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connectionString, maxConnections = 10, pollIntervalMs = 2_000 } = options;
+  const { statementTimeoutMs = 30_000 } = options;
   checkDuration("pollIntervalMs", pollIntervalMs, { min: 1 });
-  const pool = new Pool({
-    connectionString,
-    max: maxConnections,
-    application_name: "reeve",
-    // Times and money are safe integers.
-    types: {
-      getTypeParser: (oid, format) =>
-        oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format),
-    },
-  });
-  // A connection in use reports its own loss; idle ones are replaced.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  checkDuration("statementTimeoutMs", statementTimeoutMs, { min: 1 });
+  await prepareDatabase(connectionString);
+  const pool = createPool({ connectionString, max: maxConnections, statementMs: statementTimeoutMs });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  try {
-    await refuseMightyRole(db);
-    await migrateAlone(db);
-  } catch (error) {
-    await db.destroy();
-    throw error;
-  }
   const teller = new Teller(pool);
   const notifier: ChangeNotifier = new ChangeNotifier(() => {
     listener.start();
@@ -78,8 +66,22 @@ async function refuseMightyRole(db: Kysely<Tables>): Promise<void> {
     );
 }
 
+/** Checks the role and runs the migrations, on a connection without limits: a migration may take minutes. */
+async function prepareDatabase(connectionString: string): Promise<void> {
+  const pool = createPool({ connectionString, max: 1, statementMs: null });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await refuseMightyRole(db);
+    await migrateAlone(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
 async function migrateAlone(db: Kysely<Tables>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
+    // The role or the database may have a limit of its own.
+    await sql`set local statement_timeout = 0`.execute(transaction);
     await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
     await migrate(transaction, "postgres");
   });

@@ -242,11 +242,20 @@ function createRowPolicy(table: string): readonly string[] {
   ];
 }
 
-/** Runs the pending migrations. The caller must ensure that no other process does so concurrently. */
+/**
+ * Runs the pending migrations. The caller must ensure that no other process does so concurrently. @throws Error if a
+ * newer release has migrated the store: its tables may differ in ways that this release cannot know.
+ */
 export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   await sql`create table if not exists reeve_migration (number integer primary key)`.execute(db);
   const { rows } = await sql<{ number: number }>`select number from reeve_migration`.execute(db);
   const done = new Set(rows.map(({ number }) => number));
+  const newest = Math.max(0, ...done);
+  if (newest > migrations.length)
+    throw new Error(
+      `the store was migrated by a newer release of reeve: its schema has number ${newest}, this release knows numbers ` +
+        `up to ${migrations.length}. Install the newer release, or restore a backup from before the migration`,
+    );
   for (const [index, migration] of migrations.entries()) {
     if (done.has(index + 1)) continue;
     for (const statement of migration(dialect)) await sql.raw(statement).execute(db);

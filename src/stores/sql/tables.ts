@@ -179,6 +179,8 @@ interface WorkerRow extends Row {
   readonly url: string;
   readonly expires_at: number;
   readonly lag_ms: number;
+  readonly failed_writes: number;
+  readonly reduced_trees: number;
 }
 
 /** A cached answer. An absent user is the empty text. */

@@ -4,6 +4,7 @@ import {
   Json,
   Page,
   TenantId,
+  toLine,
   TreeId,
   WebhookDelivery,
   type ClaimedDelivery,
@@ -206,7 +207,7 @@ export class SqlWebhooks implements WebhookStore {
       const end = outcome.kind === "dead" ? { status: "dead" } : { next_at: outcome.nextAt };
       await db
         .updateTable("reeve_webhook_delivery")
-        .set({ attempts: attempts + 1, error: outcome.error, lease: "", leased_until: 0, ...end })
+        .set({ attempts: attempts + 1, error: toLine(outcome.error), lease: "", leased_until: 0, ...end })
         .where((eb) => eb.and(own))
         .execute();
     });

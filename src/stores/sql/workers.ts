@@ -10,8 +10,17 @@ export class SqlWorkers implements WorkerStore {
     this.#access = access;
   }
 
-  async announce({ id, url, expiresAt, lagMs }: WorkerRecord, at: number): Promise<void> {
-    const place = { url, expires_at: expiresAt, lag_ms: lagMs };
+  async announce(
+    { id, url, expiresAt, lagMs, failedWrites, reducedTrees }: WorkerRecord,
+    at: number,
+  ): Promise<void> {
+    const place = {
+      url,
+      expires_at: expiresAt,
+      lag_ms: lagMs,
+      failed_writes: failedWrites,
+      reduced_trees: reducedTrees,
+    };
     await this.#access.write(noTenant, async (db, tenant) => {
       const gone = db.deleteFrom("reeve_worker").where("tenant_id", "=", tenant);
       await gone.where("expires_at", "<=", at).execute();
@@ -27,7 +36,7 @@ export class SqlWorkers implements WorkerStore {
     const rows = await this.#access.read(noTenant, (db, tenant) =>
       db
         .selectFrom("reeve_worker")
-        .select(["worker_id", "url", "expires_at", "lag_ms"])
+        .select(["worker_id", "url", "expires_at", "lag_ms", "failed_writes", "reduced_trees"])
         .where("tenant_id", "=", tenant)
         .where("expires_at", ">", at)
         .orderBy("worker_id")
@@ -38,6 +47,8 @@ export class SqlWorkers implements WorkerStore {
       url: row.url,
       expiresAt: row.expires_at,
       lagMs: row.lag_ms,
+      failedWrites: row.failed_writes,
+      reducedTrees: row.reduced_trees,
     }));
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { Kysely } from "kysely";
-import { Partition, type Store } from "#kernel";
+import { Kysely, sql } from "kysely";
+import { Partition, type Store, StoreRejectionError } from "#kernel";
 import { type Access, ChangeNotifier, migrate, SqlStore, type Tables } from "#stores/sql";
 import { nodeSqlite, whenFree } from "./node-sqlite.ts";
 
@@ -24,14 +24,37 @@ export async function openSqliteStore({ path }: SqliteStoreOptions): Promise<Sto
   const settings = "pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on";
   await whenFree(() => file.exec(settings));
   const db = new Kysely<Tables>({ dialect: nodeSqlite(file) });
-  await db.transaction().execute((transaction) => migrate(transaction, "sqlite"));
+  try {
+    await db.transaction().execute((transaction) => migrate(transaction, "sqlite"));
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
   const access: Access = {
     read: (partition, work) => work(db, Partition.key(partition)),
-    write: (partition, work) =>
-      db.transaction().execute((transaction) => work(transaction, Partition.key(partition))),
+    write: async (partition, work, { erases = false } = {}) => {
+      const result = await db
+        .transaction()
+        .execute((transaction) => work(transaction, Partition.key(partition)))
+        .catch((error: unknown) => {
+          throw toRejection(error);
+        });
+      // The log still has what was erased. If a reader in another process needs the log, it stays until the next time.
+      if (erases) await sql`pragma wal_checkpoint(truncate)`.execute(db);
+      return result;
+    },
   };
   const notifier: ChangeNotifier = new ChangeNotifier(() => watchVersion(file, () => notifier.ringAll()));
   return new SqlStore({ access, notifier, tell: () => {}, close: () => db.destroy() });
+}
+
+// SQLite's codes of a value that is too big, of a wrong type or missing, or that a check or a trigger refuses.
+const rejectedCodes = new Set([18, 20, 25, 275, 1299, 1811, 3091]);
+
+/** Returns the error of a write that no repetition can mend as a rejection, and others as they are. */
+function toRejection(error: unknown): unknown {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  return rejectedCodes.has(code) ? new StoreRejectionError({ reason: String(code), cause: error }) : error;
 }
 
 /**

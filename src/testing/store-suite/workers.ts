@@ -4,7 +4,14 @@ import type { Store, WorkerRecord } from "#kernel";
 import { type StoreCase, storeCase } from "./harness.ts";
 
 const url = "http://10.0.0.7:9082/deltas/x";
-const worker = (expiresAt: number): WorkerRecord => ({ id: randomUUID(), url, expiresAt, lagMs: 0 });
+const worker = (expiresAt: number): WorkerRecord => ({
+  id: randomUUID(),
+  url,
+  expiresAt,
+  lagMs: 0,
+  failedWrites: 0,
+  reducedTrees: 0,
+});
 
 /** Returns only these workers: the database may hold others from earlier runs. */
 async function listWorkers(
@@ -35,10 +42,16 @@ export const workerCases: readonly StoreCase[] = [
   }),
 
   storeCase(
-    "a worker that is announced again stays longer, moves, and reports its delay",
+    "a worker that is announced again stays longer, moves, and reports its delay and failures",
     async ({ store }) => {
       const first = worker(2_000);
-      const moved = { ...first, url: "http://10.0.0.8:9082/deltas/y", expiresAt: 4_000, lagMs: 12_000 };
+      const moved = {
+        ...first,
+        url: "http://10.0.0.8:9082/deltas/y",
+        expiresAt: 4_000,
+        lagMs: 12_000,
+        failedWrites: 3,
+      };
       await store.workers.announce(first, 1_000);
       await store.workers.announce(moved, 2_500);
       assert.deepEqual(await listWorkers(store, 3_000, first), [moved]);

@@ -19,8 +19,10 @@ async function liveSite(options: SiteOptions = {}): Promise<DashboardSite> {
 }
 
 /** Replaces what a runtime tells of itself. */
-const tell = (site: DashboardSite, name: "lagMs" | "hasWorkers", value: unknown): void =>
+const tell = (site: DashboardSite, name: "storeHealth" | "hasWorkers", value: unknown): void =>
   void Object.defineProperty(site.runtime, name, { get: () => value });
+
+const healthy = { lagMs: 0, failedWrites: 0, reducedTrees: 0 };
 
 interface State {
   readonly options?: () => SiteOptions;
@@ -72,8 +74,16 @@ function unreachableStore(): SiteOptions["store"] & object {
 
 const states: Readonly<Record<string, State>> = {
   behind: {
-    prepare: (site) => tell(site, "lagMs", 12_000),
+    prepare: (site) => tell(site, "storeHealth", { ...healthy, lagMs: 12_000 }),
     says: [/^The store is 12\s?s behind\.$/, /check the database's load/],
+  },
+  failing: {
+    prepare: (site) => tell(site, "storeHealth", { ...healthy, lagMs: 12_000, failedWrites: 7 }),
+    says: [/^The store is 12\s?s behind\.$/, /The last 7 tries to write to it have failed/],
+  },
+  reduced: {
+    prepare: (site) => tell(site, "storeHealth", { ...healthy, reducedTrees: 2 }),
+    says: ["The store rejected values of 2 trees.", /without names and content/],
   },
   "no-worker": {
     prepare: (site) => tell(site, "hasWorkers", true),
