@@ -65,8 +65,9 @@ async function measure(name: string, store: Store): Promise<void> {
       const message = ChatMessage.user("a message of the turn");
       return { id: EntryId.ofRun(run, n), at: 1, type: "message", message };
     });
-    await session.append(drafts, { branch: run, after: await session.leaf() });
-    await session.adopt(run);
+    const follows = await session.leaf();
+    await session.append(drafts, { branch: run, after: follows });
+    await session.adopt(run, { last: EntryId.ofRun(run, drafts.length - 1), follows });
   };
   for (const maxMessages of [300, 900])
     await compare(

@@ -29,6 +29,7 @@ test("the guide lists the code of every error, with cause and remedy", async () 
     "program-error",
     "stored-value-error",
     "strategy-error",
+    "turn-lost-error",
   ];
   const codes = files.flatMap((file) => {
     const source = readFileSync(`src/kernel/${file}.ts`, "utf8");

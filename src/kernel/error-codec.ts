@@ -38,6 +38,7 @@ import { ModelError } from "./model-error.ts";
 import { ProgramError, RuntimeClosedError } from "./program-error.ts";
 import { StoredValueError, StoreRejectionError } from "./stored-value-error.ts";
 import { OutputError, StrategyError } from "./strategy-error.ts";
+import { TurnLostError } from "./turn-lost-error.ts";
 
 // The constructors check nothing: stored errors come from our own `toJSON`.
 const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
@@ -54,6 +55,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "id-conflict": IdConflictError,
   disabled: DisabledError,
   "session-busy": SessionBusyError,
+  "turn-lost": TurnLostError,
   "run-ended": RunEndedError,
   "not-found": NotFoundError,
   "wait-cycle": WaitCycleError,

@@ -186,6 +186,9 @@ export {
 export { Secret, secret } from "./secret.ts";
 export { type EntryBase, SessionEntry, type SessionHead, type SessionKey } from "./session.ts";
 export {
+  type Adoption,
+  type AdoptionOutcome,
+  type AppendFence,
   type ApprovalFilter,
   type ApprovalStore,
   type ApiKeyStore,
@@ -196,6 +199,7 @@ export {
   type AuditStore,
   type EventStore,
   type KeyStore,
+  type LeafMove,
   type LimitStore,
   type LiveTotals,
   type ManifestRecord,
@@ -208,6 +212,7 @@ export {
   type NewSession,
   type SessionFilter,
   type SessionStore,
+  type Settlement,
   type Store,
   type TreeSearch,
   type StoreHealth,
@@ -280,5 +285,7 @@ export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandle
 export { copyStore } from "./copy-store.ts";
 export { withVectors } from "./with-vectors.ts";
 export { OutputError, StrategyError } from "./strategy-error.ts";
+export { TurnLostError } from "./turn-lost-error.ts";
+export { findTurn, findTurnStart } from "./turn-path.ts";
 export { webhookEvents, WebhookDelivery, type WebhookEvent, type WebhookStore } from "./webhook.ts";
 export type { ClaimedDelivery, ClaimRequest, NewWebhookDelivery, WebhookRecord } from "./webhook.ts";

@@ -162,13 +162,59 @@ export type NewSession = Omit<SessionHead, "leaf" | "forkedFrom" | "updatedAt">;
 export type NewFork = Pick<SessionHead, "id" | "startedAt"> &
   Partial<Pick<SessionHead, "title" | "metadata">>;
 
+/** The condition of an append. */
+export interface AppendFence {
+  /** The entry that must be the leaf of the entries' branch. Default: any. */
+  readonly follows?: EntryId | null;
+  /** The root run whose turn writes the entries. Default: only that of their branch. */
+  readonly turn?: RunId;
+}
+
+/** A turn on its branch that is to join the main one. */
+export interface Adoption {
+  /** The newest entry of the turn. */
+  readonly last: EntryId;
+  /** The entry that must be the main leaf: the one that was it when the turn began. Null: there was none. */
+  readonly follows: EntryId | null;
+  /** The entry that the turn begins below. Default: `follows`. Others for a turn that went back. */
+  readonly from?: EntryId | null;
+}
+
+/**
+ * The outcome of an adoption. `incomplete`: the branch lacks entries of the turn, or has more. `overtaken`: the main leaf
+ * is another one by now. `settled`: the turn is over.
+ */
+export type AdoptionOutcome = "adopted" | "incomplete" | "overtaken" | "settled";
+
+/** The end of a turn that was not adopted. */
+export interface Settlement {
+  /** The entry that closes the turn, which then joins the main branch. Null: the turn is dropped. Its parent is ignored. */
+  readonly end: SessionEntry | null;
+  /** Whether the turn began below an earlier entry than the main leaf. Default: false. */
+  readonly goesBack?: boolean;
+}
+
+/** A move of a leaf. */
+export interface LeafMove {
+  readonly branch: RunId | null;
+  readonly leaf: EntryId | null;
+  /** The leaf that it must be moved from. Default: any. */
+  readonly from?: EntryId | null;
+}
+
 /**
  * Conversations. The main branch is `null`; the branch of a run is the run's id. A turn is written on the branch of its
- * root run, and joins the main branch when it is adopted. Every write is all or nothing.
+ * root run, and joins the main branch when it is adopted. Every write is all or nothing, and may be repeated.
+ *
+ * Several processes may write at once, and a write may arrive long after its turn has ended. So a write that depends on
+ * what its caller has read names that, and changes nothing if it no longer holds.
  */
 export interface SessionStore {
-  /** Opens a session. Idempotent: an existing session stays unchanged. */
-  open(partition: Partition, session: NewSession): Promise<void>;
+  /**
+   * Opens a session, for the turn of a root run if one is given: nothing is opened for a turn whose tree was erased.
+   * Idempotent: an existing session stays unchanged.
+   */
+  open(partition: Partition, session: NewSession, turn?: RunId): Promise<void>;
   /**
    * Creates a session of the same user with the path from an entry to the root, all on the main branch, and a link
    * back. Entries keep their ids, which are unique within a session. Idempotent.
@@ -189,24 +235,35 @@ export interface SessionStore {
   remove(partition: Partition, session: SessionKey): Promise<void>;
   /**
    * Appends entries. Idempotent by entry id. Moves only the leaf of the branch that a new entry is on.
+   * Returns false, and changes nothing, if the turn is settled, its tree was erased, or another entry than `follows` is
+   * the leaf.
    *
    * @throws NotFoundError if the session was not opened.
    */
-  append(partition: Partition, session: SessionKey, entries: readonly SessionEntry[]): Promise<void>;
+  append(
+    partition: Partition,
+    session: SessionKey,
+    entries: readonly SessionEntry[],
+    fence?: AppendFence,
+  ): Promise<boolean>;
   /**
-   * Merges a branch into the main one and moves the main leaf to its end. Returns the main leaf. Without such a branch,
-   * or if the branch ends with another entry than `leaf`, nothing changes: a superseded execution must not adopt half
-   * of the next turn.
-   *
-   * Drops the branches of other root runs. Only one root at a time has the turn, so a dead process left them.
+   * Merges the branch of a root run into the main one, and moves the main leaf to its end. Changes nothing unless the
+   * main leaf is the one that the turn follows, and the path from the last entry of the turn leads to its beginning
+   * without a gap. `adopted` for a turn that was adopted before. Changes no other branch.
    */
   adopt(
     partition: Partition,
     session: SessionKey,
     branch: RunId,
-    /** Default: any. */
-    leaf?: EntryId,
-  ): Promise<EntryId | null>;
+    adoption: Adoption,
+  ): Promise<AdoptionOutcome>;
+  /**
+   * Ends the turn of a root run: later appends to its branch, and its adoption, are refused for good. The entries that
+   * were not adopted join the main branch, closed by `end`, or are dropped. Returns false, and changes nothing, if they
+   * cannot join it: they have a gap, or the main leaf is another one by now. Changes no other branch. Nothing happens to
+   * a turn that is settled, or to a session that was not opened.
+   */
+  settle(partition: Partition, session: SessionKey, branch: RunId, settlement: Settlement): Promise<boolean>;
   /** Returns entries from one entry towards the root, at most `limit`, newest first. Ends where a parent is missing. */
   path(
     partition: Partition,
@@ -220,14 +277,11 @@ export interface SessionStore {
     range: { readonly after: EntryId | null; readonly limit: number },
   ): Promise<readonly SessionEntry[]>;
   leaf(partition: Partition, session: SessionKey, branch: RunId | null): Promise<EntryId | null>;
-  /** Moves the main leaf. @throws NotFoundError if the session has no such entry. */
-  moveLeaf(
-    partition: Partition,
-    session: SessionKey,
-    move: { readonly branch: RunId | null; readonly leaf: EntryId | null },
-  ): Promise<void>;
-  /** Removes the entries of a run that were not adopted. */
-  dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void>;
+  /**
+   * Moves a leaf. Returns false, and changes nothing, if the leaf is neither `from` nor moved already. @throws
+   * NotFoundError if the session has no such entry.
+   */
+  moveLeaf(partition: Partition, session: SessionKey, move: LeafMove): Promise<boolean>;
 }
 
 /** A filter of approvals. Absent fields match any. */

@@ -25,7 +25,7 @@ export function withVectors(store: Store, vectors: VectorStore): Store {
       entries: (...given) => sessions.entries(...given),
       leaf: (...given) => sessions.leaf(...given),
       moveLeaf: (...given) => sessions.moveLeaf(...given),
-      dropBranch: (...given) => sessions.dropBranch(...given),
+      settle: (...given) => sessions.settle(...given),
       remove: async (partition, session) => {
         await vectors.eraseSession(partition, session);
         await sessions.remove(partition, session);

@@ -147,9 +147,9 @@ async function compactStored(
   const { session, at, branch } = place;
   const { runId } = identity.scope;
   // The run may have written its summary before it was killed. Then there is nothing left to summarize.
-  const own = state.session.order && (await findEntry(session, at, { branch, by: runId }));
+  const own = state.session.order && (await findEntry(session, at, { branch, at, by: runId }));
   const id = EntryId.compactionOf(at);
-  const made = own ?? (await findEntry(session, id, { branch }));
+  const made = own ?? (await findEntry(session, id, { branch, at }));
   if (made) return made;
   const writer = writerOf(services, instructions);
   const cut = await readCut(session, at, { keepRecent: writer.keepRecent, between });
@@ -157,8 +157,6 @@ async function compactStored(
   const { previous, keptFrom, labels } = cut;
   const summary = await writeSummary(services, execution, { cut, previous, writer });
   if (summary === null) return unchanged;
-  // A superseded worker may be late: the conversation has continued without it.
-  if ((await session.leaf(branch)) !== at) return unchanged;
   const entry = {
     id,
     parentId: at,
@@ -171,20 +169,22 @@ async function compactStored(
     run: runId,
     ...(!Labels.isNone(labels) && { labels }),
   } as const;
-  await session.store.append(session.partition, session.key, [entry]);
-  return { kind: "compacted", entryId: id, summary };
+  // A superseded worker may be late: the conversation has continued without it.
+  const fence = { follows: at, turn: runId };
+  const isWritten = await session.store.append(session.partition, session.key, [entry], fence);
+  return isWritten ? { kind: "compacted", entryId: id, summary } : unchanged;
 }
 
-/** Finds the entry that a lost execution has written, and makes it the end of the conversation. */
+/** Finds the entry that a lost execution has written, and makes it the end of the conversation if that is still `at`. */
 async function findEntry(
   session: Session,
   id: EntryId,
-  { branch, by }: { readonly branch: RunId | null; readonly by?: RunId },
+  { branch, at, by }: { readonly branch: RunId | null; readonly at: EntryId; readonly by?: RunId },
 ): Promise<CompactionResult | null> {
   for await (const entry of session.path(id)) {
     if (entry.type !== "compaction" || (by !== undefined && entry.run !== by)) return null;
     const { store, partition, key } = session;
-    if ((await session.leaf(branch)) !== id) await store.moveLeaf(partition, key, { branch, leaf: id });
+    if (!(await store.moveLeaf(partition, key, { branch, leaf: id, from: at }))) return unchanged;
     return { kind: "compacted", entryId: id, summary: entry.summary };
   }
   return null;

@@ -2,6 +2,7 @@ import { readPromptWindow, repairPrompt, type PromptWindow, type Session } from 
 import {
   Labels,
   RetryableError,
+  TurnLostError,
   type ChatMessage,
   type EntryId,
   type HistoryProvider,
@@ -41,9 +42,9 @@ export async function readProvided(
   return { messages: shown, entries: new Map(), from: null, labels: Labels.of(labels), tokens };
 }
 
-/** Converts an error of a store into a retryable one: an unreachable store may come back. */
-export function toRetryableError(error: unknown): RetryableError {
-  if (error instanceof RetryableError) return error;
+/** Converts an error of a store into a retryable one: an unreachable store may come back. A lost turn stays lost. */
+export function toRetryableError(error: unknown): RetryableError | TurnLostError {
+  if (error instanceof RetryableError || error instanceof TurnLostError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new RetryableError({ message: `the conversation cannot be reached in the store: ${why}` });
 }

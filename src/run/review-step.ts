@@ -12,20 +12,18 @@ const kind = "review";
  * new one, so that the next turns count from there. Reads a bounded part of the conversation.
  */
 export async function takeReview(services: RunServices, every: number): Promise<boolean> {
-  const { engine, state } = services;
+  const { engine, identity, state } = services;
   const place = state.session.savedPlace;
   if (!place) return false;
   const { session, at } = place;
   const run = async (): Promise<boolean> => {
     if (!(await hasTurns(session, at, every))) return false;
     const id = EntryId.reviewOf(at);
-    const leaf = await session.leaf();
-    // The mark of a lost execution. Otherwise the conversation has continued without this worker.
-    if (leaf !== at) return leaf === id;
     const base = { id, parentId: at, branch: null, at: engine.clock.now() };
     const mark: SessionEntry = { ...base, type: "custom", kind, data: null };
-    await session.store.append(session.partition, session.key, [mark]);
-    return true;
+    // Also true for the mark of a lost execution. False: the conversation has continued without this worker.
+    const fence = { follows: at, turn: identity.scope.runId };
+    return session.store.append(session.partition, session.key, [mark], fence);
   };
   const isDue = (await userStep(services, { name: "review", run })) === true;
   if (isDue) state.session.noteReviewed(EntryId.reviewOf(at));

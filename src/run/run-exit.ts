@@ -18,6 +18,7 @@ import {
   ReplayDivergenceError,
   TooLargeError,
   TooManyStepsError,
+  TurnLostError,
   UnencodableError,
   UnjournaledAwaitError,
   type Diagnostic,
@@ -266,7 +267,8 @@ function isVerdict(error: unknown): boolean {
     error instanceof TooManyStepsError ||
     error instanceof NestedStepError ||
     error instanceof UnencodableError ||
-    error instanceof TooLargeError
+    error instanceof TooLargeError ||
+    error instanceof TurnLostError
   );
 }
 

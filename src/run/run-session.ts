@@ -5,7 +5,8 @@
 // gate has let them pass; run-context saves; run-exit reports whether a turn is left open, and the tree settles it.
 //
 // Invariants:
-// 1. The main path changes only in `save`: no crash leaves half a turn on it.
+// 1. The main path changes only in `save`: no crash leaves half a turn on it. A turn whose conversation has changed since
+//    it began, or that was settled, is not saved: `TurnLostError`.
 // 2. Ids and parents follow from the order of the run's own messages: a repeated write writes the same entry.
 // 3. Everything that decides which operations the run makes is the same on every replay. Answers of the store are not,
 //    so it is read and written only inside steps.
@@ -23,12 +24,14 @@ import {
   type RunScope,
   type SessionEntry,
   type Store,
+  TurnLostError,
   Usage,
 } from "#kernel";
 import type { CarriedTurn, CompactionOrder, TurnPosition } from "#tree";
 import { toEntry, type AddedEntry } from "./added-entry.ts";
 import type { HistoryLimits } from "./context-limits.ts";
 import { readProvided, readStored, toRetryableError } from "./read-history.ts";
+import { readTurnStart, type TurnStart, writeTurn } from "./turn-start.ts";
 
 /** The conversation of a run, and the access to it. */
 export interface RunSessionOptions {
@@ -58,8 +61,8 @@ export class RunSession {
   /** Entries of extensions that came before the first message of the turn. They follow it. */
   #early: { readonly entry: ExtensionEntry; readonly labels: Labels | undefined }[] = [];
   #opened: Session | null = null;
-  /** The entry at which this turn begins, once it was read. */
-  #start: Promise<EntryId | null> | null = null;
+  /** The place of the run's first turn in the conversation, once it was read. */
+  #start: Promise<TurnStart> | null = null;
   #history: Promise<PromptWindow> | null = null;
   #writing: Promise<void> = Promise.resolve();
   #hasActed: boolean;
@@ -246,14 +249,13 @@ export class RunSession {
   /** Continues below the mark of a review, after the step that has made it. */
   noteReviewed(mark: EntryId): void {
     this.#leaf = mark;
-    this.#start = null;
     this.#history = null;
   }
 
   /** Reads the entry that this turn follows. Called inside a step. @throws RetryableError */
   async readTurnStart(): Promise<EntryId | null> {
     try {
-      return await this.#turnStart();
+      return (await this.#readStart()).from;
     } catch (error) {
       throw toRetryableError(error);
     }
@@ -276,7 +278,7 @@ export class RunSession {
   } | null> {
     const isInTurn = this.#count > this.#saved;
     await this.flush();
-    const at = isInTurn ? this.#parentOf(this.#count + 1) : await this.#turnStart();
+    const at = isInTurn ? this.#parentOf(this.#count + 1) : (await this.#readStart()).from;
     const branch = isInTurn ? this.#options.scope.runId : null;
     return at === null ? null : { session: this.#session, at, branch };
   }
@@ -289,7 +291,6 @@ export class RunSession {
     this.#isDue = false;
     this.#added = [];
     this.#waiting = [];
-    this.#start = null;
     this.#history = null;
   }
 
@@ -321,17 +322,21 @@ export class RunSession {
     return written;
   }
 
-  /** Merges the turn into the conversation. Called inside a step. Returns the newest entry. @throws RetryableError */
-  async adopt(): Promise<EntryId | null> {
-    const { scope } = this.#options;
+  /**
+   * Merges the turn into the conversation. Called inside a step. Returns the newest entry. @throws RetryableError;
+   * TurnLostError if the conversation has changed since the turn began, or the turn was settled.
+   */
+  async adopt(): Promise<EntryId> {
+    const { runId, sessionId: session } = this.#options.scope;
     try {
       const last = this.#idOf(this.#count);
       await this.flush();
-      const leaf = await this.#session.adopt(scope.runId, last);
-      if (leaf === last) return leaf;
+      const outcome = await this.#session.adopt(runId, { last, ...(await this.#readStart()) });
+      if (outcome === "adopted") return last;
+      if (outcome !== "incomplete") throw new TurnLostError({ session, reason: outcome });
       // Entries are missing, for example because a database was restored. The turn is written again.
       this.#waiting = [...this.#added];
-      throw new Error(`it ends with ${leaf ?? "nothing"}, not with ${last}`);
+      throw new Error(`its stored turn lacks entries, or has others than up to ${last}`);
     } catch (error) {
       throw toRetryableError(error);
     }
@@ -346,12 +351,11 @@ export class RunSession {
     this.#skipsHistory = false;
     this.#added = [];
     this.#waiting = [];
-    this.#start = null;
     this.#history = null;
   }
 
   async #read(limits: HistoryLimits): Promise<PromptWindow> {
-    const at = this.#cut?.entry ?? (await this.#turnStart());
+    const at = this.#cut?.entry ?? (await this.#readStart()).from;
     const { history, scope } = this.#options;
     if (history) return readProvided(history, scope, { at, maxTokens: limits.maxTokens });
     return readStored(this.#session, { at, ...limits }, this.#entries);
@@ -365,32 +369,30 @@ export class RunSession {
     const { channel, metadata } = scope;
     const isNamed = place?.isNamed ?? false;
     const session = this.#session;
-    const start = await this.#turnStart();
+    const { from } = await this.#readStart();
     const at = clock.now();
     const entries = given.map((added) => {
-      const parentId = this.#parentOf(added.number) ?? start;
+      const parentId = this.#parentOf(added.number) ?? from;
       return toEntry(added, { id: this.#idOf(added.number), parentId, at, branch: scope.runId, isNamed });
     });
     if (given[0]?.number === this.#saved + 1)
-      await session.open({ startedAt: at, agentId, channel, metadata, title: null, isNamed });
-    await session.store.append(session.partition, session.key, entries);
+      await session.open({ startedAt: at, agentId, channel, metadata, isNamed, turn: scope.runId });
+    await writeTurn(session, entries);
     for (const entry of entries) if (entry.type === "message") this.#entries.set(entry.message, entry.id);
     this.#waiting = this.#waiting.filter((other) => !given.includes(other));
   }
 
-  /**
-   * Returns the entry that this turn follows. Only a saved turn moves the main leaf, and the run has the turn, so every
-   * read gives the same.
-   */
-  #turnStart(): Promise<EntryId | null> {
-    if (this.#leaf !== undefined) return Promise.resolve(this.#leaf);
+  /** Returns the place of this turn in the conversation. Only the first turn of a run must be looked up in the store. */
+  #readStart(): Promise<TurnStart> {
+    if (this.#leaf !== undefined) return Promise.resolve({ follows: this.#leaf, from: this.#leaf });
     const { place } = this.#options;
-    if (place?.after !== undefined) return Promise.resolve(place.after);
-    if (!place?.isNamed) return Promise.resolve(null);
-    return (this.#start ??= this.#session.leaf().catch((error: unknown) => {
-      this.#start = null;
-      throw error;
-    }));
+    if (!place?.isNamed && place?.after === undefined) return Promise.resolve({ follows: null, from: null });
+    return (this.#start ??= readTurnStart(this.#session, this.firstOfTurn, place.after).catch(
+      (error: unknown) => {
+        this.#start = null;
+        throw error;
+      },
+    ));
   }
 
   /** Returns the entry before a message of the run. Null: the one at which the turn begins. */

@@ -42,7 +42,7 @@ async function adoptTurn(services: RunServices, first: EntryId): Promise<SavedRe
   const { identity, state } = services;
   const leaf = await state.session.adopt();
   const memory = state.openMemory(identity.scope.sessionId);
-  if (leaf === null || !memory) return leaf;
+  if (!memory) return leaf;
   try {
     await callHandlers(services, memory, { first, leaf });
   } catch (error) {

@@ -2,7 +2,6 @@ import { exportSession, readPromptWindow, Session } from "#agents";
 import {
   EntryId,
   RunId,
-  SessionBusyError,
   SessionId,
   TreeId,
   Usage,
@@ -66,6 +65,8 @@ export interface ConversationDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly uuid: () => string;
+  /** Aborted when the runtime is closed, with the error for waiting callers. */
+  readonly closed: AbortSignal;
   start<Output>(agent: Agent<Output>, input: Input, options: StartOptions): Promise<RunHandle<Output>>;
   /** Starts a tree that compacts a conversation. */
   compact(
@@ -77,6 +78,8 @@ export interface ConversationDeps {
   isCompacting(tree: TreeId, owner: Owner): Promise<boolean>;
   /** Returns the tree that has the turn. Null if none has. */
   turn(session: string, owner: Owner): Promise<TreeId | null>;
+  /** Changes an idle conversation. No turn begins meanwhile. @throws SessionBusyError */
+  whileIdle<Result>(session: string, owner: Owner, change: () => Promise<Result>): Promise<Result>;
   /** Yields the pieces of a tree's answers, until `over` resolves. The tree need not exist yet. */
   deltas(tree: TreeId, owner: Owner, over: () => Promise<unknown>): AsyncGenerator<RunDelta, void>;
   /** Drops the cached texts of the agent's prompt sections in this process. */
@@ -185,9 +188,8 @@ export class Conversation<Output = unknown> {
    * Makes the next turn follow an earlier entry. Null: none. Later entries stay, on a separate path. @throws
    * SessionBusyError
    */
-  async navigate(entry: EntryId | null): Promise<void> {
-    await this.#expectIdle();
-    await this.#session.navigate(entry);
+  navigate(entry: EntryId | null): Promise<void> {
+    return this.#whileIdle(() => this.#session.navigate(entry));
   }
 
   /**
@@ -195,12 +197,13 @@ export class Conversation<Output = unknown> {
    * NotFoundError, and CancellationError if an extension cancels it.
    */
   async fork(entry?: EntryId): Promise<Conversation<Output>> {
-    await this.#expectIdle();
-    const head = await this.#session.head();
+    const head = await this.#whileIdle(() => this.#session.head());
     const at = entry ?? head.leaf;
+    // Extensions may take their time, and may add an entry: the conversation is not held meanwhile.
     await this.#beforeMove({ moment: "sessionBeforeFork", move: { session: this.id, entry: at } });
     const copy = { ...head, id: SessionId.of(this.#host.uuid()), startedAt: this.#host.clock.now() };
-    if (at !== null) return this.#with(this.agent, await this.#session.fork(at, copy), head);
+    if (at !== null)
+      return this.#whileIdle(async () => this.#with(this.agent, await this.#session.fork(at, copy), head));
     const session = this.#toSession(copy.id);
     await session.open({ ...copy, isNamed: true });
     return this.#with(this.agent, session, head);
@@ -276,8 +279,7 @@ export class Conversation<Output = unknown> {
 
   /** Removes the conversation with all its messages. The runs of its turns stay in lists. @throws SessionBusyError */
   async delete(): Promise<void> {
-    await this.#expectIdle();
-    await this.#session.remove();
+    await this.#whileIdle(() => this.#session.remove());
   }
 
   /** Yields the whole conversation as JSON lines: a header, then every entry. */
@@ -302,15 +304,15 @@ export class Conversation<Output = unknown> {
     return this.#host.beforeMove(this.agent, place, move);
   }
 
-  async #expectIdle(): Promise<void> {
-    if ((await this.#turn()) !== null) throw new SessionBusyError({ session: this.id });
+  #whileIdle<Result>(change: () => Promise<Result>): Promise<Result> {
+    return this.#host.whileIdle(this.id, this.#owner, change);
   }
 
   /** Polls with growing intervals: a turn takes seconds, its end some milliseconds. */
   async #pollTurn(isGood: (turn: TreeId | null) => boolean): Promise<void> {
-    const { clock } = this.#host;
+    const { clock, closed } = this.#host;
     for (let waitMs = 2; !isGood(await this.#turn()); waitMs = Math.min(2 * waitMs, 1_000))
-      await clock.waitUntil(clock.now() + waitMs);
+      await clock.waitUntil(clock.now() + waitMs, closed);
   }
 
   #toSession(id: SessionId): Session {

@@ -33,6 +33,7 @@ interface ExtendedRuntime {
   readonly agents: readonly Agent[];
   readonly sessions: Conversations;
   turn(session: string, owner: Owner): Promise<TreeId | null>;
+  whileIdle(session: string, owner: Owner, change: () => Promise<void>): Promise<void>;
   run(id: string, options: { readonly tenant?: string }): { cancel(reason: string): Promise<unknown> };
   drain(): Promise<void>;
   reload(agent: Agent): Promise<void>;
@@ -168,7 +169,7 @@ function createAccess(
     },
     leaf: async () => (stored ? stored.leaf() : null),
     append: (entry) =>
-      whenIdle(async () => {
+      runtime.whileIdle(id, owner, async () => {
         await stored?.append([{ ...entry, id: EntryId.of(uuid()), at: clock.now() }]);
       }),
     isIdle,
@@ -180,7 +181,7 @@ function createAccess(
         const where = channel === null ? {} : { channel };
         return (await sessions.create(agent(), { ...owner, ...where, ...options })).id;
       }),
-    fork: (entry) => whenIdle(async () => (await (await sessions.get(id, owner)).fork(entry)).id),
+    fork: async (entry) => (await (await sessions.get(id, owner)).fork(entry)).id,
     switchSession: (to) => whenIdle(async () => (await (await sessions.get(id, owner)).switchTo(to)).id),
   };
 }

@@ -119,24 +119,21 @@ export class Projector implements SinkDefinition {
   }
 
   /**
-   * Merges an unsaved turn into its conversation, closed by its end, or removes it; then releases the turn. Idempotent.
+   * Settles an unsaved turn: merges it into its conversation, closed by its end, or drops it. Later writes of its run are
+   * refused. Then releases the turn. Idempotent.
    */
   async #settleTurn(key: string, order: TurnOrder, ask: CallObject): Promise<void> {
     const { sessions } = this.#host.store;
     const { partition } = treeAt({ type: "tree", key });
-    const { run, end, release, at } = order;
+    const { run, end, release, at, goesBack = false } = order;
     const session = { id: order.session, userId: order.user };
-    if (order.keep) {
-      const parentId = await sessions.leaf(partition, session, run);
-      const base = { id: EntryId.of(`${run}.end`), parentId, at, branch: run };
-      if (parentId !== null)
-        await sessions.append(partition, session, [
-          { ...base, type: "custom", kind: "turn-end", data: Json.of(end) },
-        ]);
-      await sessions.adopt(partition, session, run);
-    } else {
+    const place = { id: EntryId.of(`${run}.end`), parentId: null, at, branch: run };
+    const closing = { ...place, type: "custom", kind: "turn-end", data: Json.of(end) } as const;
+    // A turn that lost its place in the conversation cannot stay.
+    const isKept = order.keep && (await sessions.settle(partition, session, run, { end: closing, goesBack }));
+    if (!isKept) {
       await keepBranchTexts(this.#host.store, partition, { session, run });
-      await sessions.dropBranch(partition, session, run);
+      await sessions.settle(partition, session, run, { end: null });
     }
     if (release) await ask(release, "release", withProtocol({ tree: { type: "tree", key }, at }));
   }

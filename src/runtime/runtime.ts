@@ -19,13 +19,14 @@ import {
 } from "#kernel";
 import { agentVersion, programAgents } from "#agents";
 import { systemClock } from "#base";
-import { treeAddress, treeAt, withProtocol, type CompactionOrder, sessionAddress, callTree } from "#tree";
+import { treeAddress, treeAt, withProtocol, type CompactionOrder, sessionAddress } from "#tree";
 import { buildOf, treeHostOf } from "./agent-terms.ts";
 import { Approvals } from "./approvals.ts";
 import { Deltas } from "#deltas";
 import { Audit, auditKeys } from "#audit";
-import type { ConversationDeps } from "./conversation.ts";
-import { agentOfHead, Conversations } from "./conversations.ts";
+import type { ConversationDeps, Owner } from "./conversation.ts";
+import { conversationHost } from "./conversation-host.ts";
+import { Conversations } from "./conversations.ts";
 import { checkDurations } from "./check-options.ts";
 import { Memories } from "./memories.ts";
 import { addPrices, checkProgram, checkStart } from "./check-program.ts";
@@ -53,6 +54,7 @@ import { Sweep } from "./sweep.ts";
 import { Switches } from "./switches.ts";
 import { Tenants } from "./tenants.ts";
 import type { StepSummary } from "./unrecorded-steps.ts";
+import { whileIdle } from "./while-idle.ts";
 import { createWebhooks, type Webhooks, type WebhookParts } from "#webhooks";
 
 /** Starts trees and finds existing ones. */
@@ -230,13 +232,19 @@ export class Runtime {
   }
 
   /** Returns the tree that has the turn in a named conversation. Null: none. */
-  async turn(
-    session: string,
-    owner: { readonly tenant?: string; readonly user?: string } = {},
-  ): Promise<TreeId | null> {
+  async turn(session: string, owner: Owner = {}): Promise<TreeId | null> {
     const address = sessionAddress(session, owner);
     const holder = await this.#options.engine.call(address, "turn", withProtocol(null));
     return holder === null ? null : treeAt(Json.as<ObjectAddress>(holder)).tree;
+  }
+
+  /**
+   * Changes an idle conversation with your own code. A turn that is started meanwhile waits, for at most a minute. @throws
+   * SessionBusyError if the conversation is in a turn.
+   */
+  whileIdle<Result>(session: string, owner: Owner, change: () => Promise<Result>): Promise<Result> {
+    const host = { engine: this.#options.engine, clock: this.#clock, uuid: randomUUID };
+    return whileIdle(host, { session, owner }, change);
   }
 
   /**
@@ -325,29 +333,16 @@ export class Runtime {
   }
 
   #conversationHost(): ConversationDeps {
-    const { engine } = this.#options;
-    return {
-      store: this.store,
+    return conversationHost({
+      runtime: this,
+      engine: this.#options.engine,
       clock: this.#clock,
-      uuid: () => randomUUID(),
-      start: (agent, input, options) => this.#start(agent, input, options),
-      compact: (agent, order, options) =>
-        this.#start(
-          agent,
-          order.instructions ?? "Compact this conversation.",
-          { ...options, retention: "permanent" },
-          order,
-        ),
-      isCompacting: (id, { tenant }) => {
-        const tree = treeAddress(id, tenant);
-        return callTree((method, given) => engine.call(tree, method, given), "compacting", null);
-      },
-      turn: (session, owner) => this.turn(session, owner),
-      deltas: (tree, { tenant }, over) => this.#deltas.watch(treeAddress(tree, tenant).key, over),
-      reload: (agent) => this.reload(agent),
-      beforeMove: (...given) => this.#extensions.beforeMove(...given),
-      agentOf: (head) => agentOfHead(head, (type) => this.#agentOf(type)),
-    };
+      closed: this.#closed.signal,
+      deltas: this.#deltas,
+      extensions: this.#extensions,
+      agentOf: this.#agentOf,
+      start: (...given) => this.#start(...given),
+    });
   }
 
   /** Creates a handle. `execution`: that of a root that was just opened. Null: unknown. */

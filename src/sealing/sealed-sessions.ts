@@ -22,9 +22,9 @@ export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf
     return kept.map((entry) => openEntry(content, entry));
   };
   return {
-    open: async (partition, session) => {
+    open: async (partition, session, turn) => {
       const content = await contentOf(partition);
-      await sessions.open(partition, { ...session, ...sealHead(content, session, session) });
+      await sessions.open(partition, { ...session, ...sealHead(content, session, session) }, turn);
     },
     fork: async (partition, from, into) => {
       const content = await contentOf(partition);
@@ -45,22 +45,22 @@ export function sealedSessions(sessions: Store["sessions"], contentOf: ContentOf
       await sessions.rename(partition, session, sealTitle(content, session, title));
     },
     remove: (partition, session) => sessions.remove(partition, session),
-    append: async (partition, session, entries) => {
+    append: async (partition, session, entries, fence) => {
       const content = await contentOf(partition);
-      await sessions.append(
-        partition,
-        session,
-        entries.map((entry) => sealEntry(content, entry)),
-      );
+      const sealed = entries.map((entry) => sealEntry(content, entry));
+      return sessions.append(partition, session, sealed, fence);
     },
-    adopt: (partition, session, branch, leaf) => sessions.adopt(partition, session, branch, leaf),
+    adopt: (...given) => sessions.adopt(...given),
+    settle: async (partition, session, branch, { end, ...how }) => {
+      const sealed = end && sealEntry(await contentOf(partition), end);
+      return sessions.settle(partition, session, branch, { ...how, end: sealed });
+    },
     path: async (partition, session, range) =>
       openEntries(partition, await sessions.path(partition, session, range)),
     entries: async (partition, session, range) =>
       openEntries(partition, await sessions.entries(partition, session, range)),
     leaf: (partition, session, branch) => sessions.leaf(partition, session, branch),
     moveLeaf: (partition, session, move) => sessions.moveLeaf(partition, session, move),
-    dropBranch: (partition, session, branch) => sessions.dropBranch(partition, session, branch),
   };
 }
 

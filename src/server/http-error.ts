@@ -50,6 +50,7 @@ const statuses: Readonly<Record<string, number>> = {
   "id-conflict": 409,
   disabled: 409,
   "session-busy": 409,
+  "turn-lost": 409,
   "run-ended": 409,
   "approval-refused": 409,
   "wait-cycle": 409,

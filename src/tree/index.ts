@@ -61,7 +61,13 @@ export {
   type TickResult,
 } from "./schedule/schedule-protocol.ts";
 export { tickTree } from "./schedule/tick-tree.ts";
-export { sessionAddress, sessionObject, type InvokeArgument } from "./session-object.ts";
+export {
+  claimAddress,
+  sessionAddress,
+  sessionObject,
+  type ClaimArgument,
+  type InvokeArgument,
+} from "./session-object.ts";
 export { findLaunchProblem } from "./shapes/launch-shapes.ts";
 export { checkSize, maxEventBytes } from "./state/size.ts";
 export {

@@ -7,6 +7,8 @@ export interface TurnOrder {
   readonly kind: "turn";
   /** Whether the turn becomes part of the conversation. If not, it is dropped. */
   readonly keep: boolean;
+  /** Set if the turn began below an earlier entry than the newest one. */
+  readonly goesBack?: true | undefined;
   readonly end: Pick<RunResult, "status" | "stopReason">;
   readonly user: UserId | null;
   readonly session: SessionId;

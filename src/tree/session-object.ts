@@ -10,10 +10,22 @@ import {
 import type { OpenArgument } from "./open-argument.ts";
 import type { ReplyOf } from "./protocol.ts";
 
+/*
+ * The object that gives out the turns of one conversation.
+ *
+ * A tree has the turn from its first run to its last. A process that moves or deletes the conversation claims it
+ * meanwhile: the next turn waits, and another claim is refused. So what the claiming process has read stays true until it
+ * has written.
+ *
+ * A process may end while it has a claim. So a claim ends by itself, a minute after it was made.
+ */
+
 /** The turn holder of one conversation, and its queue. */
 interface SessionRecord {
-  /** The tree that has the turn. */
+  /** The tree that has the turn, or the claim. */
   readonly holder: ObjectAddress | null;
+  /** The end of the claim. Absent: a tree is the holder, or none. */
+  readonly until?: number | undefined;
   /** Open trees that wait for their turn, oldest first. */
   readonly line: readonly ObjectAddress[];
 }
@@ -33,6 +45,12 @@ export function sessionAddress(
 
 const idle: SessionRecord = { holder: null, line: [] };
 
+/** Returns the address of a claim. No object has it. */
+export const claimAddress = (id: string): ObjectAddress => ({ type: "claim", key: id });
+
+/** Maximum lifetime of a claim. Moving a conversation takes a few milliseconds. */
+const claimMs = 60_000;
+
 /** The argument that begins a turn. */
 export interface InvokeArgument {
   readonly tree: ObjectAddress;
@@ -41,21 +59,50 @@ export interface InvokeArgument {
   readonly onBusy: "refuse" | "queue";
 }
 
+/** The argument that claims a conversation. */
+export interface ClaimArgument {
+  readonly claim: ObjectAddress;
+  readonly session: string;
+}
+
 /** Opens a tree that has the turn, or waits for it. The same tree again is not a second turn. @throws SessionBusyError */
 function invoke(object: ObjectContext, argument: Json): Json {
   const { tree, open, onBusy } = Json.as<InvokeArgument>(argument);
-  const session = readSession(object);
+  const session = readPresent(object);
   const isBusy = session.holder !== null && !isSameObject(session.holder, tree);
-  if (isBusy && onBusy === "refuse" && !isKnown(object, tree, open))
+  // Changing a conversation takes a few milliseconds: no turn is refused because of it.
+  const mustWait = session.until !== undefined && session.line.length === 0;
+  if (isBusy && !mustWait && onBusy === "refuse" && !isKnown(object, tree, open))
     throw new SessionBusyError({ session: open.scope.sessionId });
   const opening: OpenArgument = { ...open, session: addressOf(object), waits: isBusy };
   const reply = Json.as<ReplyOf<"open">>(object.call(tree, "open", Json.of(opening)));
   if (reply.existing) return Json.of(reply);
   writeSession(object, isBusy ? { ...session, line: [...session.line, tree] } : { ...session, holder: tree });
+  if (isBusy && session.line.length === 0) releaseInTime(object, session);
   return Json.of(reply);
 }
 
-/** Releases the turn of an ended tree to the next one, or removes the tree from the queue. */
+/** Makes sure that trees waiting behind a claim get the turn, even if the claim is never released. */
+function releaseInTime(object: ObjectContext, { holder, until }: SessionRecord): void {
+  if (until === undefined) return;
+  const delayMs = Math.max(0, until - object.now());
+  object.send(addressOf(object), "release", Json.of({ tree: holder, at: until }), {
+    delayMs,
+    bestEffort: true,
+  });
+}
+
+/** Takes the idle conversation for a change. The same claim again is not a second one. @throws SessionBusyError */
+function claimSession(object: ObjectContext, argument: Json): Json {
+  const { claim, session: id } = Json.as<ClaimArgument>(argument);
+  const session = readPresent(object);
+  if (session.holder !== null && !isSameObject(session.holder, claim))
+    throw new SessionBusyError({ session: id });
+  writeSession(object, { ...session, holder: claim, until: object.now() + claimMs });
+  return null;
+}
+
+/** Releases the turn of an ended tree, or a claim, to the next tree. Removes a tree that waits from the queue. */
 function releaseSession(object: ObjectContext, argument: Json): Json {
   const { tree, at } = Json.as<{ readonly tree: ObjectAddress; readonly at: number }>(argument);
   const session = readSession(object);
@@ -70,14 +117,27 @@ function releaseSession(object: ObjectContext, argument: Json): Json {
   return null;
 }
 
-/** The object that serializes the turns of one conversation. A tree has the turn from its first run to its last. */
+/** Returns the tree that has the turn. Null: none. A claim is not a turn. */
+function readTurn(object: ObjectContext): Json {
+  const { holder, until } = readSession(object);
+  return Json.of(until === undefined ? holder : null);
+}
+
+/** The object that serializes the turns of one conversation, and claims of it. */
 export const sessionObject: ObjectDefinition = {
   type: "session",
-  methods: { invoke, release: releaseSession },
-  queries: { turn: (object) => Json.of(readSession(object).holder) },
+  methods: { invoke, claim: claimSession, release: releaseSession },
+  queries: { turn: readTurn },
 };
 
 const readSession = (object: ObjectContext): SessionRecord => Json.as(object.get("session") ?? Json.of(idle));
+
+/** Reads the session without a claim that is over. Trees that wait behind it get the turn by a message. */
+function readPresent(object: ObjectContext): SessionRecord {
+  const session = readSession(object);
+  const { until, line } = session;
+  return until !== undefined && until <= object.now() && line.length === 0 ? idle : session;
+}
 
 const addressOf = ({ key }: ObjectContext): ObjectAddress => ({ type: sessionObject.type, key });
 

@@ -43,10 +43,10 @@ test("a turn is over for its caller when its conversation is free again", async 
   const store = memoryStore();
   const dropped = Promise.withResolvers<void>();
   const { sessions } = store;
-  const dropBranch = sessions.dropBranch.bind(sessions);
-  sessions.dropBranch = async (...given) => {
+  const settle = sessions.settle.bind(sessions);
+  sessions.settle = async (...given) => {
     await dropped.promise;
-    await dropBranch(...given);
+    return settle(...given);
   };
   await using runtime = open(store);
   const talk = await runtime.sessions.create(writer);

@@ -179,7 +179,7 @@ test("a manifest waits for messages that are being written, and names them as en
   const isAnswered = Promise.withResolvers<void>();
   store.sessions.append = async (...given) => {
     await isAnswered.promise;
-    await append(...given);
+    return append(...given);
   };
   const answered = scriptedModel([say("done")]);
   const model = {

@@ -13,6 +13,7 @@ import { expectKept, oldSessions } from "./old-sessions.ts";
 import { auditTampering } from "./audit-tampering.ts";
 import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
+import { expectTurnsKept, turnEffort, turnTimeoutMs } from "./turns-in-two-processes.ts";
 import { propertyRuns } from "../effort.ts";
 
 let server: PostgresServer;
@@ -87,6 +88,16 @@ test("any change of the rows of an audit is detected with its position", async (
   await auditTampering(store, (statement) => server.query(statement, url));
   await store[Symbol.asyncDispose]();
 });
+
+test(
+  `two processes that take ${turnEffort.turns} turns keep every saved one, though they are frozen and killed`,
+  async () => {
+    const url = await server.database();
+    await using store = await postgresStore({ connectionString: url });
+    await expectTurnsKept(store, { postgres: url });
+  },
+  turnTimeoutMs,
+);
 
 test("two processes that share a limit together get no more than the limit", async () => {
   const granted = await takeFromLimit({

@@ -24,6 +24,7 @@ import { auditTampering } from "./audit-tampering.ts";
 import { factProperty } from "./fact-property.ts";
 import { expectPermanence, undoPermanence, writePermanence } from "./old-permanence.ts";
 import { expectKept, oldSessions } from "./old-sessions.ts";
+import { expectTurnsKept, turnEffort, turnTimeoutMs } from "./turns-in-two-processes.ts";
 import { appendAndTail, decideInTwo, takeFromLimit } from "./two-processes.ts";
 import { propertyRuns } from "../effort.ts";
 
@@ -91,6 +92,16 @@ test("any change of the rows of an audit is detected with its position", async (
   await store[Symbol.asyncDispose]();
 });
 
+test(
+  `two processes that take ${turnEffort.turns} turns keep every saved one, though they are frozen and killed`,
+  async () => {
+    const turns = join(folder, "turns.db");
+    await using store = await sqliteStore({ path: turns });
+    await expectTurnsKept(store, { sqlite: turns });
+  },
+  turnTimeoutMs,
+);
+
 test("two processes that share a limit together get no more than the limit", async () => {
   const granted = await takeFromLimit({ store: { sqlite: path }, tenant: "limited", total: 200 });
   expect(granted.flat()).toHaveLength(200);
@@ -143,14 +154,21 @@ test("a window and a turn are read by index, however long the session is", async
   const key = { id: SessionId.of("talk"), userId: null };
   const session = new Session(store.sessions, { tenantId: null }, key);
   await session.open({ startedAt: 1 });
-  const [run, crashed] = ["one", "other"].map((tree) => RunId.root(TreeId.of(tree)));
+  const [run, failed, cancelled] = ["one", "two", "three"].map((tree) => RunId.root(TreeId.of(tree)));
   const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
-  for (const branch of [crashed, run]) {
+  for (const branch of [run, failed, cancelled]) {
+    if (!branch) continue;
     const id = EntryId.of(`${branch}.0`);
-    const place = { branch: branch ?? null, after: await session.leaf() };
-    await session.append([{ id, at: 1, type: "custom", kind: "note", data: 1 }], place);
+    const entry = { id, at: 1, type: "custom", kind: "note", data: 1 } as const;
+    const follows = await session.leaf();
+    await session.append([entry], { branch, after: follows });
+    if (branch === run) await session.adopt(branch, { last: id, follows });
+    else {
+      const end = { ...entry, id: EntryId.of(`${branch}.end`), parentId: null, branch };
+      await session.settle(branch, { end: branch === failed ? null : end });
+    }
   }
-  await session.adopt(run ?? RunId.parse("none~0"));
+  await session.navigate(EntryId.of(`${run}.0`));
   await getPromptWindow(session);
   const statements = new Set(prepare.mock.calls.map(([statement]) => statement));
   prepare.mockRestore();

@@ -1,4 +1,4 @@
-import { type EntryId, isJsonObject, Json, type JsonObject, type SessionEntry } from "#kernel";
+import { type EntryId, isJsonObject, Json, type JsonObject, type SessionEntry, TurnLostError } from "#kernel";
 import { decodeEntry, encodeEntry, entryId } from "./decode-entry.ts";
 import { splitLines, tooLong } from "./lines.ts";
 import { repairEntries } from "./repair-entries.ts";
@@ -34,6 +34,8 @@ export async function* exportSession(session: Session): AsyncGenerator<string, v
  * Reads JSON lines, in pieces of any size, into an open session. The session stays readable for any input, and every
  * readable line is kept. The leaf moves last, to the header's leaf or else to the last entry of the main branch. An
  * interrupted import can be repeated.
+ *
+ * @throws TurnLostError if the session has a settled turn of the same name; SessionBusyError if it is changed meanwhile.
  */
 export async function importSession(
   session: Session,
@@ -41,8 +43,10 @@ export async function importSession(
 ): Promise<ImportReport> {
   const { header, entries, duplicates, skipped } = await readLines(pieces);
   const { repaired: mended, moved } = repairEntries(entries);
+  const { store, partition, key } = session;
   for (let start = 0; start < mended.length; start += batchSize)
-    await session.store.append(session.partition, session.key, mended.slice(start, start + batchSize));
+    if (!(await store.append(partition, key, mended.slice(start, start + batchSize))))
+      throw new TurnLostError({ session: key.id, reason: "settled" });
   const leaf = leafOf(header, entries);
   if (leaf !== undefined) await session.navigate(leaf);
   return { imported: mended.length, duplicates, moved, skipped };

@@ -1,15 +1,20 @@
 import {
+  type Adoption,
+  type AdoptionOutcome,
   type EntryId,
   type NewFork,
   type NewSession,
   NotFoundError,
   type Partition,
   type RunId,
+  SessionBusyError,
   type SessionEntry,
   type SessionHead,
   type SessionId,
   type SessionKey,
   type SessionStore,
+  type Settlement,
+  TurnLostError,
 } from "#kernel";
 import { readEntry } from "./decode-entry.ts";
 
@@ -26,7 +31,11 @@ export interface EntryPosition {
 }
 
 /** A session to open. */
-export type SessionOptions = Pick<NewSession, "startedAt"> & Partial<Omit<NewSession, keyof SessionKey>>;
+export interface SessionOptions
+  extends Pick<NewSession, "startedAt">, Partial<Omit<NewSession, keyof SessionKey | "startedAt">> {
+  /** The root run whose turn opens it. Default: none. */
+  readonly turn?: RunId;
+}
 
 /** Numbers of entries per read: a short window reads few unneeded ones, a long one makes few queries. */
 const pageSizes = { first: 64, growth: 4, max: 1_024 } as const;
@@ -34,7 +43,7 @@ const pageSizes = { first: 64, growth: 4, max: 1_024 } as const;
 /**
  * One conversation in a store: a tree of entries. The path from the main leaf to the root is the current conversation.
  * The object holds no state: every call reads the store. Each change is one idempotent write, so a caller that is
- * unsure whether it succeeded repeats it. One writer at a time; the caller ensures that.
+ * unsure whether it succeeded repeats it. A write that another process has overtaken changes nothing, and is refused.
  */
 export class Session {
   readonly store: SessionStore;
@@ -59,9 +68,10 @@ export class Session {
     title = null,
     metadata = {},
     isNamed = true,
+    turn,
   }: SessionOptions): Promise<void> {
     const session = { ...this.key, startedAt, agentId, channel, title, metadata, isNamed };
-    await this.store.open(this.partition, session);
+    await this.store.open(this.partition, session, turn);
   }
 
   /** Returns the head. @throws NotFoundError if the session was not opened. */
@@ -80,28 +90,38 @@ export class Session {
    * Appends entries, one below the other, and moves the leaf of their branch to the last of them. Existing entries stay
    * unchanged.
    *
-   * @throws NotFoundError if `after` is not an entry of the main branch or of this one.
+   * @throws NotFoundError if `after` is not an entry of the main branch or of this one; TurnLostError if the turn of the
+   * branch was settled; SessionBusyError if another writer has just moved the leaf.
    */
   async append(drafts: readonly EntryDraft[], { branch = null, after }: EntryPosition = {}): Promise<void> {
     if (drafts.length === 0) return;
     if (after) await this.#expect(after, branch);
-    let parentId = after === undefined ? await this.leaf(branch) : after;
+    const leaf = after === undefined ? await this.leaf(branch) : after;
+    let parentId = leaf;
     const entries = drafts.map((draft): SessionEntry => {
       const entry: SessionEntry = { ...draft, parentId, branch };
       parentId = draft.id;
       return entry;
     });
-    await this.store.append(this.partition, this.key, entries);
+    const fence = branch === null && after === undefined ? { follows: leaf } : {};
+    if (await this.store.append(this.partition, this.key, entries, fence)) return;
+    const session = this.id;
+    if (branch !== null) throw new TurnLostError({ session, reason: "settled" });
+    throw new SessionBusyError({ session });
   }
 
   /**
    * Moves the main leaf: the next entries follow it. Nothing is lost: entries below it stay in the tree.
    *
-   * @throws NotFoundError if the main branch has no such entry. A child's entries may be dropped: fork there instead.
+   * @throws NotFoundError if the main branch has no such entry: a child's entries may be dropped, fork there instead.
+   * SessionBusyError if another writer has just moved the leaf.
    */
   async navigate(to: EntryId | null): Promise<void> {
+    const from = await this.leaf();
     if (to) await this.#expect(to, null);
-    await this.store.moveLeaf(this.partition, this.key, { branch: null, leaf: to });
+    const move = { branch: null, leaf: to, from };
+    if (!(await this.store.moveLeaf(this.partition, this.key, move)))
+      throw new SessionBusyError({ session: this.id });
   }
 
   /**
@@ -115,11 +135,19 @@ export class Session {
   }
 
   /**
-   * Merges the branch of a run into the main one, and makes its end the main leaf. Returns the main leaf. Without such
-   * a branch, or if it ends with another entry than `leaf`, nothing changes. Drops the branches of other root runs.
+   * Merges the branch of a root run into the main one, and makes its end the main leaf. Changes nothing unless the main
+   * leaf is still the one that the turn follows, and the turn is whole.
    */
-  adopt(branch: RunId, leaf?: EntryId): Promise<EntryId | null> {
-    return this.store.adopt(this.partition, this.key, branch, leaf);
+  adopt(branch: RunId, adoption: Adoption): Promise<AdoptionOutcome> {
+    return this.store.adopt(this.partition, this.key, branch, adoption);
+  }
+
+  /**
+   * Ends the turn of a run that was not adopted: closes it with an entry and merges it, or drops it. Later writes of the
+   * run are refused. Returns false if it cannot be merged: then nothing has changed.
+   */
+  settle(branch: RunId, settlement: Settlement): Promise<boolean> {
+    return this.store.settle(this.partition, this.key, branch, settlement);
   }
 
   /** Sets the title; null removes it. @throws NotFoundError if the session was not opened. */
@@ -130,11 +158,6 @@ export class Session {
   /** Removes the whole conversation. */
   async remove(): Promise<void> {
     await this.store.remove(this.partition, this.key);
-  }
-
-  /** Removes the entries of a run that were not adopted. The main path never contains them. */
-  async dropBranch(branch: RunId): Promise<void> {
-    await this.store.dropBranch(this.partition, this.key, branch);
   }
 
   /**

@@ -1,5 +1,11 @@
 import {
+  type Adoption,
+  type AdoptionOutcome,
+  type AppendFence,
   type EntryId,
+  findTurn,
+  findTurnStart,
+  type LeafMove,
   type NewFork,
   type NewSession,
   NotFoundError,
@@ -12,6 +18,7 @@ import {
   type SessionHead,
   type SessionKey,
   type SessionStore,
+  type Settlement,
 } from "#kernel";
 import type { ErasedTrees } from "./erased-trees.ts";
 import { copy, toPage, TenantMap } from "./tenant-map.ts";
@@ -21,6 +28,8 @@ interface Conversation {
   /** In order of insertion. */
   readonly entries: Map<EntryId, SessionEntry>;
   readonly leaves: Map<RunId | null, EntryId>;
+  /** Root runs whose turns have ended. */
+  readonly settled: Set<RunId>;
 }
 
 /** Also the order of sessions that started at the same time: no id has a space. */
@@ -103,35 +112,66 @@ export class MemorySessions implements SessionStore {
     if (this.#find(partition, session)?.head.isNamed === false) void this.remove(partition, session);
   }
 
-  async append(partition: Partition, session: SessionKey, added: readonly SessionEntry[]): Promise<void> {
+  async append(
+    partition: Partition,
+    session: SessionKey,
+    added: readonly SessionEntry[],
+    fence: AppendFence = {},
+  ): Promise<boolean> {
+    const written = findTurn(added, fence);
+    if (written !== null && this.#erased.hasContent(partition, RunId.tree(written))) return false;
+    const { follows, turn } = fence;
     const found = this.#getConversation(partition, session);
+    const { settled, entries, leaves } = found;
+    if (turn !== undefined && settled.has(turn)) return false;
+    for (const { branch } of added) if (branch !== null && settled.has(branch)) return false;
+    const leaf = leaves.get(added[0]?.branch ?? null) ?? null;
+    const isMade = leaf === added.at(-1)?.id;
+    if (follows !== undefined && leaf !== follows && !isMade) return false;
     for (const entry of added) {
-      if (found.entries.has(entry.id)) continue;
-      found.entries.set(entry.id, copy(entry));
-      found.leaves.set(entry.branch, entry.id);
+      if (entries.has(entry.id)) continue;
+      entries.set(entry.id, copy(entry));
+      leaves.set(entry.branch, entry.id);
       if (entry.branch === null) touch(found, entry.at);
     }
+    return true;
   }
 
   async adopt(
     partition: Partition,
     session: SessionKey,
     branch: RunId,
-    expected?: EntryId,
-  ): Promise<EntryId | null> {
+    { last, follows, from = follows }: Adoption,
+  ): Promise<AdoptionOutcome> {
     const found = this.#find(partition, session);
-    const leaf = found?.leaves.get(branch);
-    const isWanted = leaf !== undefined && (expected === undefined || leaf === expected);
-    if (!found || !isWanted) return found?.leaves.get(null) ?? null;
-    for (const entry of found.entries.values()) {
-      if (entry.branch !== branch) continue;
-      found.entries.set(entry.id, { ...entry, branch: null });
-      touch(found, entry.at);
-    }
-    found.leaves.delete(branch);
-    found.leaves.set(null, leaf);
-    for (const other of found.leaves.keys()) if (other && RunId.isRoot(other)) dropEntries(found, other);
-    return leaf;
+    if (!found) return "incomplete";
+    if (found.settled.has(branch)) return "settled";
+    if (isOnMain(found, last)) return "adopted";
+    if ((found.leaves.get(null) ?? null) !== follows) return "overtaken";
+    if (found.leaves.get(branch) !== last || startOf(found, branch, last) !== from) return "incomplete";
+    if (from !== null && !isOnMain(found, from)) return "incomplete";
+    merge(found, branch, last);
+    return "adopted";
+  }
+
+  async settle(
+    partition: Partition,
+    session: SessionKey,
+    branch: RunId,
+    { end, goesBack = false }: Settlement,
+  ): Promise<boolean> {
+    const found = this.#find(partition, session);
+    if (!found || found.settled.has(branch)) return true;
+    const last = found.leaves.get(branch) ?? null;
+    if (end && last !== null) {
+      const start = startOf(found, branch, last);
+      const isWhole = start === null || isOnMain(found, start);
+      if (!isWhole || !(goesBack || start === (found.leaves.get(null) ?? null))) return false;
+      found.entries.set(end.id, { ...copy(end), parentId: last, branch });
+      merge(found, branch, end.id);
+    } else dropEntries(found, branch);
+    found.settled.add(branch);
+    return true;
   }
 
   async path(
@@ -165,17 +205,15 @@ export class MemorySessions implements SessionStore {
   async moveLeaf(
     partition: Partition,
     session: SessionKey,
-    { branch, leaf }: { readonly branch: RunId | null; readonly leaf: EntryId | null },
-  ): Promise<void> {
+    { branch, leaf, from }: LeafMove,
+  ): Promise<boolean> {
     const { entries, leaves } = this.#getConversation(partition, session);
+    if (leaf !== null && !entries.has(leaf)) throw new NotFoundError({ what: "entry", id: leaf });
+    const present = leaves.get(branch) ?? null;
+    if (from !== undefined && present !== from && present !== leaf) return false;
     if (leaf === null) leaves.delete(branch);
-    else if (entries.has(leaf)) leaves.set(branch, leaf);
-    else throw new NotFoundError({ what: "entry", id: leaf });
-  }
-
-  async dropBranch(partition: Partition, session: SessionKey, branch: RunId): Promise<void> {
-    const found = this.#find(partition, session);
-    if (found) dropEntries(found, branch);
+    else leaves.set(branch, leaf);
+    return true;
   }
 
   #find(partition: Partition, session: SessionKey): Conversation | undefined {
@@ -191,10 +229,36 @@ export class MemorySessions implements SessionStore {
   #create(partition: Partition, head: Conversation["head"]): Conversation {
     const sessions = this.byTenant.getItems(partition);
     const key = toSessionKey(head);
-    const conversation = sessions.get(key) ?? { head, entries: new Map(), leaves: new Map() };
+    const conversation = sessions.get(key) ?? {
+      head,
+      entries: new Map(),
+      leaves: new Map(),
+      settled: new Set(),
+    };
     sessions.set(key, conversation);
     return conversation;
   }
+}
+
+const isOnMain = ({ entries }: Conversation, id: EntryId): boolean => entries.get(id)?.branch === null;
+
+/** The entry that the entries of a branch begin below. */
+function startOf({ entries }: Conversation, branch: RunId, last: EntryId): EntryId | null {
+  const parents = new Map<EntryId, EntryId | null>();
+  for (const entry of entries.values()) if (entry.branch === branch) parents.set(entry.id, entry.parentId);
+  return findTurnStart(parents, last);
+}
+
+/** Merges a branch into the main one. */
+function merge(conversation: Conversation, branch: RunId, last: EntryId): void {
+  const { entries, leaves } = conversation;
+  for (const entry of entries.values()) {
+    if (entry.branch !== branch) continue;
+    entries.set(entry.id, { ...entry, branch: null });
+    touch(conversation, entry.at);
+  }
+  leaves.delete(branch);
+  leaves.set(null, last);
 }
 
 function dropEntries({ entries, leaves }: Conversation, branch: RunId): void {

@@ -1,4 +1,4 @@
-import { type EntryId, Json, NotFoundError, type RunId, SessionEntry, type SessionKey } from "#kernel";
+import { type EntryId, Json, NotFoundError, SessionEntry, type SessionKey } from "#kernel";
 import { type Kysely, sql } from "kysely";
 import { batches } from "./access.ts";
 import type { Tables } from "./tables.ts";
@@ -27,21 +27,27 @@ export const ownRows = (tenant: string, { id, userId }: SessionKey): OwnRows => 
 export const missingSession = (id: string): NotFoundError => new NotFoundError({ what: "session", id });
 export const missingEntry = (id: EntryId): NotFoundError => new NotFoundError({ what: "entry", id });
 
-/** Inserts entries. Returns the ids of new ones. @throws NotFoundError */
-export async function insertEntries(
-  db: Kysely<Tables>,
-  own: OwnRows,
-  entries: readonly SessionEntry[],
-): Promise<readonly string[]> {
-  // Also locks the session, so that places follow the order in which writers come.
+/**
+ * Locks the session until the transaction ends: what is read from now on is as the last writer left it. Also takes the
+ * places of new entries, so that they follow the order in which writers come. Returns the first place. Null: there is no
+ * such session.
+ */
+export async function lockSession(db: Kysely<Tables>, own: OwnRows, places = 0): Promise<number | null> {
   const taken = await db
     .updateTable("reeve_session")
-    .set(({ eb }) => ({ places: eb("places", "+", entries.length) }))
+    .set(({ eb }) => ({ places: eb("places", "+", places) }))
     .where((eb) => eb.and(own))
     .returning("places")
     .executeTakeFirst();
-  if (!taken) throw missingSession(own.session_id);
-  const first = taken.places - entries.length;
+  return taken ? taken.places - places : null;
+}
+
+/** Inserts entries from a place on. Returns the ids of new ones. */
+export async function insertEntries(
+  db: Kysely<Tables>,
+  own: OwnRows,
+  { entries, first }: { readonly entries: readonly SessionEntry[]; readonly first: number },
+): Promise<readonly string[]> {
   const rows = entries.map((entry, index) => ({
     ...own,
     entry_id: entry.id,
@@ -99,63 +105,6 @@ export async function selectEntries(
     .limit(limit)
     .execute();
   return rows.map(entryOf);
-}
-
-/** @throws NotFoundError if the session has no such entry. */
-export async function setLeaf(
-  db: Kysely<Tables>,
-  own: OwnRows,
-  { branch, leaf }: { readonly branch: RunId | null; readonly leaf: EntryId | null },
-): Promise<void> {
-  const row = { ...own, branch: branch ?? "" };
-  if (leaf === null) {
-    await db
-      .deleteFrom("reeve_leaf")
-      .where((eb) => eb.and(row))
-      .execute();
-    return;
-  }
-  const entry = await db
-    .selectFrom("reeve_entry")
-    .select("entry_id")
-    .where((eb) => eb.and({ ...own, entry_id: leaf }))
-    .executeTakeFirst();
-  if (!entry) throw missingEntry(leaf);
-  await db
-    .insertInto("reeve_leaf")
-    .values({ ...row, entry_id: leaf })
-    .onConflict((conflict) =>
-      conflict.columns(["tenant_id", "user_id", "session_id", "branch"]).doUpdateSet({ entry_id: leaf }),
-    )
-    .execute();
-}
-
-/** Returns the leaf of a branch. Null if it has none, or there is no such branch. */
-export async function leafOf(
-  db: Kysely<Tables>,
-  own: OwnRows,
-  branch: RunId | null,
-): Promise<EntryId | null> {
-  const row = await db
-    .selectFrom("reeve_leaf")
-    .select("entry_id")
-    .where((eb) => eb.and({ ...own, branch: branch ?? "" }))
-    .executeTakeFirst();
-  return Json.as(row?.entry_id ?? null);
-}
-
-export async function dropBranches(
-  db: Kysely<Tables>,
-  own: OwnRows,
-  branches: readonly string[],
-): Promise<void> {
-  if (branches.length === 0) return;
-  for (const table of ["reeve_entry", "reeve_leaf"] as const)
-    await db
-      .deleteFrom(table)
-      .where((eb) => eb.and(own))
-      .where("branch", "in", branches)
-      .execute();
 }
 
 function entryOf({ entry_id, parent_id, branch, at, body }: Row): SessionEntry {

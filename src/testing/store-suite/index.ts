@@ -7,6 +7,7 @@ import { eventCases } from "./events.ts";
 import { factCases } from "./facts.ts";
 import type { StoreCase } from "./harness.ts";
 import { keyCases } from "./keys.ts";
+import { lostTurnCases } from "./lost-turns.ts";
 import { manifestCases } from "./manifests.ts";
 import { limitCases } from "./limits.ts";
 import { memoryCrossingCases } from "./memory-crossings.ts";
@@ -28,6 +29,7 @@ export const storeSuite: readonly StoreCase[] = [
   ...eventCases,
   ...sessionCases,
   ...turnCases,
+  ...lostTurnCases,
   ...factCases,
   ...blockCases,
   ...memorySearchCases,

@@ -1,28 +1,12 @@
 import assert from "node:assert/strict";
 import { ChatMessage, EntryId, Json, NotFoundError, RunId, type SessionEntry, SessionId } from "#kernel";
-import {
-  ann,
-  type Desk,
-  entryOf,
-  key,
-  session,
-  sessionOf,
-  type StoreCase,
-  storeCase,
-  tree,
-} from "./harness.ts";
+import { ann, entryOf, key, session, sessionOf, type StoreCase, storeCase, tree } from "./harness.ts";
+import { ids, talk } from "./turn-talk.ts";
 
 const id = EntryId.of;
 const writer = RunId.of(tree, 1);
 const other = RunId.of(tree, 2);
 const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
-const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
-
-async function talk({ store, tenant }: Desk, ...entries: readonly SessionEntry[]): Promise<void> {
-  await store.sessions.open(tenant, sessionOf());
-  await store.sessions.append(tenant, key, entries);
-}
-
 /** a - b - c, and b - d - e. */
 const forked = [
   entryOf("a", null),
@@ -83,6 +67,20 @@ export const sessionCases: readonly StoreCase[] = [
     },
   ),
 
+  storeCase("entries that must follow another leaf are refused, and change nothing", async (desk) => {
+    const { store, tenant } = desk;
+    const append = (entry: SessionEntry, follows: string | null): Promise<boolean> =>
+      store.sessions.append(tenant, key, [entry], { follows: follows === null ? null : id(follows) });
+    await talk(desk);
+    assert.equal(await append(entryOf("a", null), null), true);
+    assert.equal(await append(entryOf("b", null), null), false);
+    assert.equal(await append(entryOf("b", "a"), "a"), true);
+    assert.equal(await append(entryOf("b", "a"), "a"), true);
+    assert.equal(await append(entryOf("c", "a"), "a"), false);
+    assert.deepEqual(ids(await store.sessions.entries(tenant, key, { after: null, limit: 9 })), ["a", "b"]);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "b");
+  }),
+
   storeCase("entries of a session that was not opened are refused", async ({ store, tenant }) => {
     await assert.rejects(store.sessions.append(tenant, key, [entryOf("a", null)]), isMissing);
   }),
@@ -116,6 +114,24 @@ export const sessionCases: readonly StoreCase[] = [
     assert.equal(await store.sessions.leaf(tenant, key, null), null);
   }),
 
+  storeCase("a leaf that has moved since it was read is not moved again", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(desk, ...forked);
+    const move = (from: string | null, to: string | null): Promise<boolean> => {
+      const [was, leaf] = [from, to].map((name) => (name === null ? null : id(name)));
+      return store.sessions.moveLeaf(tenant, key, { branch: null, leaf: leaf ?? null, from: was ?? null });
+    };
+    assert.equal(await move("b", "c"), false);
+    assert.equal(await move(null, "c"), false);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "e");
+    assert.equal(await move("e", "c"), true);
+    // Made again, because its answer was lost.
+    assert.equal(await move("e", "c"), true);
+    assert.equal(await move("c", null), true);
+    assert.equal(await move(null, "a"), true);
+    assert.equal(await store.sessions.leaf(tenant, key, null), "a");
+  }),
+
   storeCase("a fork has the path only, and a link back; its source does not change", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, ...forked);
@@ -146,14 +162,14 @@ export const sessionCases: readonly StoreCase[] = [
     await assert.rejects(store.sessions.fork(tenant, { session: key, entry: id("none") }, into), isMissing);
   }),
 
-  storeCase("a child writes its own branch, and only that branch is dropped", async (desk) => {
+  storeCase("a run writes its own branch, and only that branch is dropped", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("h", "a", { branch: writer }), entryOf("b", "a"));
     await store.sessions.append(tenant, key, [entryOf("i", "h", { branch: writer })]);
     assert.equal(await store.sessions.leaf(tenant, key, writer), "i");
     assert.equal(await store.sessions.leaf(tenant, key, null), "b");
     await store.sessions.append(tenant, key, [entryOf("o", "a", { branch: other })]);
-    await store.sessions.dropBranch(tenant, key, writer);
+    assert.equal(await store.sessions.settle(tenant, key, writer, { end: null }), true);
     assert.equal(await store.sessions.leaf(tenant, key, writer), null);
     assert.equal(await store.sessions.leaf(tenant, key, other), "o");
     assert.deepEqual(ids(await store.sessions.entries(tenant, key, { after: null, limit: 9 })), [

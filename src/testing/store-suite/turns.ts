@@ -6,61 +6,39 @@ import {
   NotFoundError,
   type Partition,
   RunId,
-  type SessionEntry,
   SessionId,
   type SessionKey,
   StepId,
   type Store,
   TreeId,
 } from "#kernel";
-import {
-  ann,
-  bob,
-  type Desk,
-  entryOf,
-  key,
-  session,
-  sessionOf,
-  type StoreCase,
-  storeCase,
-} from "./harness.ts";
+import { ann, bob, entryOf, key, session, sessionOf, type StoreCase, storeCase } from "./harness.ts";
+import { adopt, ids, mainPath, rootOf, talk } from "./turn-talk.ts";
 
 const id = EntryId.of;
-const turn = RunId.root(TreeId.of("turn"));
+const turn = rootOf("turn");
 const child = RunId.of(TreeId.of("turn"), 1);
-const tenth = RunId.of(TreeId.of("turn"), 10);
-const crashed = RunId.root(TreeId.of("crashed"));
+const other = rootOf("other");
 const isMissing = (error: unknown): boolean => error instanceof NotFoundError;
 const all = { after: null, limit: 99 } as const;
 
-async function talk({ store, tenant }: Desk, ...entries: readonly SessionEntry[]): Promise<void> {
-  await store.sessions.open(tenant, sessionOf());
-  await store.sessions.append(tenant, key, entries);
-}
-
-/** The main path, oldest first. */
-async function mainPath(
-  { store, tenant }: Pick<Desk, "store" | "tenant">,
-  of: SessionKey = key,
-): Promise<readonly SessionEntry[]> {
-  const from = await store.sessions.leaf(tenant, of, null);
-  const path = from ? await store.sessions.path(tenant, of, { from, limit: 9_999 }) : [];
-  return path.toReversed();
-}
-
-const ids = (entries: readonly SessionEntry[]): string[] => entries.map((entry) => entry.id);
 const names = async (store: Store, tenant: Partition, filter: Parameters<Store["sessions"]["list"]>[1]) =>
   (await store.sessions.list(tenant, filter, { size: 9 })).items.map((head) => String(head.id));
 
 export const turnCases: readonly StoreCase[] = [
   storeCase("a superseded execution does not adopt a branch that has grown since", async (desk) => {
-    const { store, tenant } = desk;
-    await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: turn }));
-    assert.equal(await store.sessions.adopt(tenant, key, turn, id("other")), "a");
+    await talk(
+      desk,
+      entryOf("a", null),
+      entryOf("b", "a", { branch: turn }),
+      entryOf("c", "b", { branch: turn }),
+    );
+    assert.equal(await adopt(desk, turn, { last: "b", follows: "a" }), "incomplete");
     assert.deepEqual(ids(await mainPath(desk)), ["a"]);
-    assert.equal(await store.sessions.adopt(tenant, key, turn, id("b")), "b");
-    assert.deepEqual(ids(await mainPath(desk)), ["a", "b"]);
+    assert.equal(await adopt(desk, turn, { last: "c", follows: "a" }), "adopted");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "c"]);
   }),
+
   storeCase("a turn is on the main path once it is adopted, and not before", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null));
@@ -68,9 +46,9 @@ export const turnCases: readonly StoreCase[] = [
       entryOf("b", "a", { branch: turn }),
       { ...entryOf("c", "b", { branch: turn }), at: 7_000 },
     ];
-    await store.sessions.append(tenant, key, written);
+    assert.equal(await store.sessions.append(tenant, key, written), true);
     assert.deepEqual(ids(await mainPath(desk)), ["a"]);
-    assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
+    assert.equal(await adopt(desk, turn, { last: "c", follows: "a" }), "adopted");
     assert.deepEqual(await mainPath(desk), [
       entryOf("a", null),
       ...written.map((entry) => Object.assign({}, entry, { branch: null })),
@@ -85,56 +63,57 @@ export const turnCases: readonly StoreCase[] = [
     await talk(desk, entryOf("a", null));
     const written = [entryOf("b", "a", { branch: turn }), entryOf("c", "b", { branch: turn })];
     for (const _ of ["once", "and again"]) {
-      await store.sessions.append(tenant, key, written);
-      assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
-      assert.equal(await store.sessions.adopt(tenant, key, turn), "c");
+      assert.equal(await store.sessions.append(tenant, key, written), true);
+      assert.equal(await adopt(desk, turn, { last: "c", follows: "a" }), "adopted");
+      assert.equal(await adopt(desk, turn, { last: "c", follows: "a" }), "adopted");
       assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b", "c"]);
     }
     await store.sessions.append(tenant, key, [entryOf("d", "c", { branch: turn })]);
-    assert.equal(await store.sessions.adopt(tenant, key, turn), "d");
+    assert.equal(await adopt(desk, turn, { last: "d", follows: "c" }), "adopted");
+    // The answer to the first adoption was lost until now: the conversation stays as it is.
+    assert.equal(await adopt(desk, turn, { last: "c", follows: "a" }), "adopted");
     assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "c", "d"]);
   }),
 
   storeCase("adopting a missing branch changes nothing, and needs no session", async (desk) => {
     const { store, tenant } = desk;
-    assert.equal(await store.sessions.adopt(tenant, key, turn), null);
+    assert.equal(await adopt(desk, turn, { last: "b", follows: null }), "incomplete");
     assert.equal(await store.sessions.head(tenant, key), null);
     await talk(desk);
-    assert.equal(await store.sessions.adopt(tenant, key, turn), null);
-    await store.sessions.append(tenant, key, [entryOf("a", null), entryOf("b", "a", { branch: crashed })]);
-    assert.equal(await store.sessions.adopt(tenant, key, turn), "a");
+    assert.equal(await adopt(desk, turn, { last: "b", follows: null }), "incomplete");
+    await store.sessions.append(tenant, key, [entryOf("a", null), entryOf("b", "a", { branch: other })]);
+    assert.equal(await adopt(desk, turn, { last: "b", follows: "a" }), "incomplete");
     assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b"]);
     assert.equal((await store.sessions.head(tenant, key))?.leaf, "a");
   }),
 
-  storeCase(
-    "adopting a turn drops turns that were never adopted, and keeps branches of children",
-    async (desk) => {
-      const { store, tenant } = desk;
-      await talk(
-        desk,
-        entryOf("a", null),
-        entryOf("x", "a", { branch: crashed }),
-        entryOf("h", "a", { branch: child }),
-        entryOf("t", "a", { branch: tenth }),
-        entryOf("b", "a", { branch: turn }),
-        entryOf("y", "x", { branch: crashed }),
-      );
-      assert.equal(await store.sessions.adopt(tenant, key, turn), "b");
-      assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "h", "t", "b"]);
-      assert.equal(await store.sessions.leaf(tenant, key, crashed), null);
-      assert.equal(await store.sessions.leaf(tenant, key, child), "h");
-      assert.equal(await store.sessions.leaf(tenant, key, tenth), "t");
-    },
-  ),
+  storeCase("adopting a turn changes no other branch", async (desk) => {
+    const { store, tenant } = desk;
+    await talk(
+      desk,
+      entryOf("a", null),
+      entryOf("x", "a", { branch: other }),
+      entryOf("h", "a", { branch: child }),
+      entryOf("b", "a", { branch: turn }),
+      entryOf("y", "x", { branch: other }),
+    );
+    assert.equal(await adopt(desk, turn, { last: "b", follows: "a" }), "adopted");
+    assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "x", "h", "b", "y"]);
+    assert.equal(await store.sessions.leaf(tenant, key, other), "y");
+    assert.equal(await store.sessions.leaf(tenant, key, child), "h");
+  }),
 
   storeCase("a turn may begin below any entry of the main branch", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("b", "a"), entryOf("c", "b", { branch: turn }));
-    await store.sessions.append(tenant, key, [entryOf("d", "a", { branch: crashed })]);
-    await store.sessions.adopt(tenant, key, turn);
-    await store.sessions.append(tenant, key, [entryOf("e", "a", { branch: crashed })]);
-    assert.equal(await store.sessions.adopt(tenant, key, crashed), "e");
+    assert.equal(await adopt(desk, turn, { last: "c", follows: "b" }), "adopted");
+    await store.sessions.append(tenant, key, [entryOf("e", "a", { branch: other })]);
+    const [back, wrong] = [
+      { last: "e", follows: "c", from: "a" },
+      { last: "e", follows: "c", from: "b" },
+    ];
+    assert.equal(await adopt(desk, other, wrong), "incomplete");
+    assert.equal(await adopt(desk, other, back), "adopted");
     assert.deepEqual(ids(await mainPath(desk)), ["a", "e"]);
     assert.deepEqual(ids(await store.sessions.entries(tenant, key, all)), ["a", "b", "c", "e"]);
   }),
@@ -146,7 +125,7 @@ export const turnCases: readonly StoreCase[] = [
     const first = { ...entryOf("first", null, { branch: run }), id: EntryId.ofRun(run, 0) };
     const second = { ...entryOf("second", first.id, { branch: run }), id: EntryId.ofRun(run, 123_456) };
     await store.sessions.append(tenant, key, [first, second]);
-    assert.equal(await store.sessions.adopt(tenant, key, run), second.id);
+    assert.equal(await adopt(desk, run, { last: second.id, follows: null }), "adopted");
     assert.deepEqual(ids(await mainPath(desk)), [first.id, second.id]);
   }),
 
@@ -166,7 +145,7 @@ export const turnCases: readonly StoreCase[] = [
     };
     const written = { ...entryOf("a", null, { branch: turn }), ...details };
     await store.sessions.append(tenant, key, [written]);
-    await store.sessions.adopt(tenant, key, turn);
+    await adopt(desk, turn, { last: "a", follows: null });
     assert.deepEqual(await mainPath(desk), [{ ...written, branch: null }]);
   }),
 
@@ -241,8 +220,8 @@ export const turnCases: readonly StoreCase[] = [
         // The same ids and runs for everyone: only the user keeps them apart.
         const branch = RunId.root(TreeId.of(`t${n}`));
         await store.sessions.append(tenant, own, [entryOf(`e${n}`, leaf, { branch, text: `of ${user}` })]);
-        leaf = await store.sessions.adopt(tenant, own, branch);
-        assert.equal(leaf, `e${n}`);
+        assert.equal(await adopt(desk, branch, { last: `e${n}`, follows: leaf }, own), "adopted");
+        leaf = `e${n}`;
       }
     };
     await Promise.all([live(ann, 500), live(bob, 500), live(null, 20)]);

@@ -71,10 +71,16 @@ const ofTree: Readonly<Record<string, ShapeOf>> = {
   ),
 };
 
-type SessionState = { readonly holder: ObjectAddress | null; readonly line: readonly ObjectAddress[] };
+type SessionState = {
+  readonly holder: ObjectAddress | null;
+  readonly until?: number | undefined;
+  readonly line: readonly ObjectAddress[];
+};
 
 const ofSession: Readonly<Record<string, ShapeOf>> = {
-  session: always(object<SessionState>({ holder: orNull(address), line: list(address) })),
+  session: always(
+    object<SessionState>({ holder: orNull(address), until: optional(number), line: list(address) }),
+  ),
 };
 
 type Holders = { readonly count: number; readonly next: number; readonly recalledAt: number };

@@ -17,7 +17,7 @@ const writes: ReadonlySet<PropertyKey> = new Set<keyof SessionStore>([
   "rename",
   "remove",
   "moveLeaf",
-  "dropBranch",
+  "settle",
 ]);
 
 /** A store whose process dies at one write and is then restarted. */

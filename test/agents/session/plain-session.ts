@@ -1,4 +1,4 @@
-import type { EntryDraft, EntryId, SessionEntry } from "reeve/store";
+import type { Adoption, AdoptionOutcome, EntryDraft, EntryId, SessionEntry, Settlement } from "reeve/store";
 import type { RunId, SessionId } from "reeve";
 
 /** The reference model of a session: a list of entries and some leaves. */
@@ -8,6 +8,7 @@ export class PlainSession {
   entries: SessionEntry[] = [];
   leaf: EntryId | null = null;
   readonly branches = new Map<RunId, EntryId>();
+  readonly settled = new Set<RunId>();
 
   constructor(id: SessionId, forkedFrom: PlainSession["forkedFrom"] = null) {
     this.id = id;
@@ -45,20 +46,41 @@ export class PlainSession {
     return fork;
   }
 
-  drop(branch: RunId): void {
-    this.entries = this.entries.filter((entry) => entry.branch !== branch);
-    this.branches.delete(branch);
+  /** Returns the entry that a branch begins below. */
+  startOf(branch: RunId): EntryId | null {
+    const path = this.path(this.leafOf(branch)).toReversed();
+    return path.find((entry) => entry.branch !== branch)?.id ?? null;
   }
 
-  adopt(branch: RunId): void {
-    const leaf = this.branches.get(branch);
-    if (!leaf) return;
+  adopt(branch: RunId, { last, follows, from = follows }: Adoption): AdoptionOutcome {
+    if (this.settled.has(branch)) return "settled";
+    if (this.main.some(({ id }) => id === last)) return "adopted";
+    if (this.leaf !== follows) return "overtaken";
+    if (this.leafOf(branch) !== last || this.startOf(branch) !== from) return "incomplete";
+    this.#merge(branch, last);
+    return "adopted";
+  }
+
+  settle(branch: RunId, { end, goesBack = false }: Settlement): boolean {
+    if (this.settled.has(branch)) return true;
+    const parentId = this.leafOf(branch);
+    if (end && parentId !== null) {
+      if (!goesBack && this.startOf(branch) !== this.leaf) return false;
+      this.entries.push({ ...end, parentId, branch });
+      this.#merge(branch, end.id);
+    }
+    this.entries = this.entries.filter((entry) => entry.branch !== branch);
+    this.branches.delete(branch);
+    this.settled.add(branch);
+    return true;
+  }
+
+  #merge(branch: RunId, leaf: EntryId): void {
     this.entries = this.entries.map((entry) =>
       entry.branch === branch ? Object.assign({}, entry, { branch: null }) : entry,
     );
     this.branches.delete(branch);
     this.leaf = leaf;
-    for (const other of this.branches.keys()) if (other.endsWith("~0")) this.drop(other);
   }
 
   get labels(): ReadonlyMap<EntryId, string> {

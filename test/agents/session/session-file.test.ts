@@ -153,7 +153,7 @@ test("the main path never leads through a child's branch", async () => {
   const lines = [line("a", null), line("h", "a", { branch: writer }), line("b", "h")];
   const { session, report } = await importAndRead(file(...lines));
   expect(report.moved).toBe(1);
-  await session.dropBranch(writer);
+  await session.settle(writer, { end: null });
   expect(await idsOf(session.path())).toEqual(["b", "a"]);
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import {
+  type AdoptionOutcome,
   type EntryDraft,
   type EntryId,
   exportSession,
@@ -11,6 +12,7 @@ import {
   type PromptWindowOptions,
   Session,
   type SessionStore,
+  TurnLostError,
 } from "reeve/store";
 import { RunId, SessionId, TenantId, TreeId } from "reeve";
 import { type Crash, CrashingStore } from "./crashing-store.ts";
@@ -35,10 +37,10 @@ const kinds = [
   "adopt",
   "adopt",
 ] as const;
-const rareKinds = ["drop", "again", "copy"] as const;
-const writers = [1, 2].map((number) => RunId.of(TreeId.of("books"), number));
+const rareKinds = ["settle", "again", "copy"] as const;
+const writers = [1, 2, 3].map((number) => RunId.of(TreeId.of("books"), number));
 /** Root runs: each writes turns on its branch, in sequence. */
-const roots = ["t1", "t2", "t3"].map((tree) => RunId.root(TreeId.of(tree)));
+const roots = ["t1", "t2", "t3", "t4"].map((tree) => RunId.root(TreeId.of(tree)));
 
 /** An operation and its target: numbers that are resolved against the state of the sessions. */
 type Operation = readonly [
@@ -112,6 +114,10 @@ class World {
     const anyMain = pick(plain.main, how)?.id ?? null;
     const branch = writers[who % writers.length] ?? null;
     const append = async (drafts: readonly EntryDraft[], to: RunId | null = null, after?: EntryId | null) => {
+      if (to && plain.settled.has(to)) {
+        await assert.rejects(real.append(drafts, { branch: to }), TurnLostError);
+        return;
+      }
       const place = { branch: to, ...(after !== undefined && { after }) };
       // A turn is written message by message: a crash may come between any two.
       const make = async (): Promise<void> => {
@@ -138,32 +144,50 @@ class World {
     }
     const root = roots[how % roots.length] ?? null;
     if (kind === "write") await append(this.#turn(how), root, plain.leafOf(root) ? undefined : plain.leaf);
-    if (kind === "adopt" && root) await this.#adopt(pair, root, dies);
-    if (kind === "drop") {
-      const dropped = how % 2 ? branch : root;
-      if (dropped) await this.#crashing.survive(dies, () => real.dropBranch(dropped));
-      if (dropped) plain.drop(dropped);
-      this.#forget(pair, (each) => each === dropped);
-    }
+    if (kind === "adopt" && root) await this.#adopt(pair, root, { goesBack: who % 2 === 0, dies });
+    const over = how % 2 ? branch : root;
+    if (kind === "settle" && over) await this.#settle(pair, over, { how, dies });
     if (kind === "again") await this.#crashing.survive(dies, async () => pick(this.#made, how)?.make());
     if (kind === "fork") await this.#fork(pair, how, dies);
     if (kind === "copy") await this.#copy(pair, dies);
     assert.deepEqual(await idsOf(real.path()), plain.path(plain.leaf).map(idOf).toReversed());
   }
 
-  async #adopt(pair: Pair, root: RunId, dies: Crash | null): Promise<void> {
-    const { real, plain } = pair;
-    const isThere = plain.leafOf(root) !== null;
-    let leaf: EntryId | null = null;
+  async #adopt(
+    { real, plain }: Pair,
+    root: RunId,
+    { goesBack, dies }: { readonly goesBack: boolean; readonly dies: Crash | null },
+  ): Promise<void> {
+    const start = plain.startOf(root);
+    const adoption = {
+      last: plain.leafOf(root) ?? plain.leaf ?? id("none"),
+      ...(goesBack ? { follows: plain.leaf, from: start } : { follows: start }),
+    };
+    let outcome: AdoptionOutcome | null = null;
     await this.#crashing.survive(dies, async () => {
-      leaf = await real.adopt(root);
+      outcome = await real.adopt(root, adoption);
     });
-    plain.adopt(root);
-    assert.equal(leaf, plain.leaf);
-    if (isThere) this.#forget(pair, (each) => each !== root && each !== null && roots.includes(each));
+    assert.equal(outcome, plain.adopt(root, adoption));
   }
 
-  /** Forgets the entries of a dropped branch: a run that has ended writes no more. */
+  async #settle(
+    pair: Pair,
+    run: RunId,
+    { how, dies }: { readonly how: number; readonly dies: Crash | null },
+  ): Promise<void> {
+    const { real, plain } = pair;
+    const closing = { id: id(this.#name()), parentId: null, at: 9, branch: run } as const;
+    const end = how % 3 === 0 ? null : ({ ...closing, type: "custom", kind: "note", data: null } as const);
+    const settlement = { end, goesBack: how % 5 === 0 };
+    let isSettled: boolean | null = null;
+    await this.#crashing.survive(dies, async () => {
+      isSettled = await real.settle(run, settlement);
+    });
+    assert.equal(isSettled, plain.settle(run, settlement));
+    if (plain.settled.has(run)) this.#forget(pair, (each) => each === run);
+  }
+
+  /** Forgets the entries of a settled branch: a run that has ended writes no more. */
   #forget({ real }: Pair, isDropped: (branch: RunId | null) => boolean): void {
     this.#made = this.#made.filter((made) => made.real !== real || !isDropped(made.branch));
   }

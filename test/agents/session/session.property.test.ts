@@ -18,15 +18,15 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
   "moves the leaf for an append that was made before": () => {
     const store = memoryStore().sessions;
     const append = store.append.bind(store);
-    store.append = async (partition, session, entries) => {
-      await append(partition, session, entries);
+    store.append = async (partition, session, entries, fence) => {
+      const isMade = await append(partition, session, entries, fence);
       const last = entries.at(-1);
-      if (last) await store.moveLeaf(partition, session, { branch: last.branch, leaf: last.id });
+      if (isMade && last) await store.moveLeaf(partition, session, { branch: last.branch, leaf: last.id });
+      return isMade;
     };
     return store;
   },
-  "keeps a dropped branch": () =>
-    Object.assign(memoryStore().sessions, { dropBranch: () => Promise.resolve() }),
+  "keeps a dropped branch": () => Object.assign(memoryStore().sessions, { settle: async () => true }),
   "forks at the leaf": () => {
     const store = memoryStore().sessions;
     const fork = store.fork.bind(store);
@@ -39,48 +39,65 @@ const planted: Readonly<Record<string, () => SessionStore>> = {
   "adopts a turn and leaves the leaf": () => {
     const store = memoryStore().sessions;
     const adopt = store.adopt.bind(store);
-    store.adopt = async (partition, session, branch) => {
+    store.adopt = async (partition, session, branch, adoption) => {
       const leaf = await store.leaf(partition, session, null);
-      await adopt(partition, session, branch);
+      const outcome = await adopt(partition, session, branch, adoption);
       await store.moveLeaf(partition, session, { branch: null, leaf });
-      return leaf;
+      return outcome;
     };
     return store;
   },
-  "adopts a turn that is not there": () => {
+  "adopts a turn that was overtaken": () => {
     const store = memoryStore().sessions;
     const adopt = store.adopt.bind(store);
-    store.adopt = async (partition, session, branch) => {
-      if ((await store.leaf(partition, session, branch)) === null)
-        await store.moveLeaf(partition, session, { branch: null, leaf: null });
-      return adopt(partition, session, branch);
+    store.adopt = async (partition, session, branch, { last, follows, from = follows }) => {
+      const leaf = await store.leaf(partition, session, null);
+      return adopt(partition, session, branch, { last, follows: leaf, from });
     };
     return store;
   },
-  "keeps turns that were never adopted": () => {
+  "drops the branches of other turns": () => {
     const store = memoryStore().sessions;
-    store.adopt = async (partition, session, branch) => {
-      const leaf = await store.leaf(partition, session, branch);
-      if (leaf === null) return store.leaf(partition, session, null);
-      const path = await store.path(partition, session, { from: leaf, limit: 999 });
-      const own = path.filter((entry) => entry.branch === branch).toReversed();
-      await store.dropBranch(partition, session, branch);
-      await store.append(
-        partition,
-        session,
-        own.map((entry) => Object.assign({}, entry, { branch: null })),
-      );
-      return store.leaf(partition, session, null);
+    const adopt = store.adopt.bind(store);
+    store.adopt = async (partition, session, branch, adoption) => {
+      const outcome = await adopt(partition, session, branch, adoption);
+      const entries = await store.entries(partition, session, { after: null, limit: 999 });
+      for (const each of new Set(entries.flatMap(({ branch: of }) => of ?? [])))
+        if (each !== branch) await store.settle(partition, session, each, { end: null });
+      return outcome;
     };
+    return store;
+  },
+  "says that a late write of a settled turn was made": () => {
+    const store = memoryStore().sessions;
+    const append = store.append.bind(store);
+    store.append = async (...given) => {
+      await append(...given);
+      return true;
+    };
+    return store;
+  },
+  "drops a turn that is to stay": () => {
+    const store = memoryStore().sessions;
+    const settle = store.settle.bind(store);
+    store.settle = (partition, session, branch) => settle(partition, session, branch, { end: null });
+    return store;
+  },
+  "keeps a turn that was overtaken": () => {
+    const store = memoryStore().sessions;
+    const settle = store.settle.bind(store);
+    store.settle = (partition, session, branch, { end }) =>
+      settle(partition, session, branch, { end, goesBack: true });
     return store;
   },
   "moves the main leaf for a writer": () => {
     const store = memoryStore().sessions;
     const append = store.append.bind(store);
-    store.append = async (partition, session, entries) => {
-      await append(partition, session, entries);
+    store.append = async (partition, session, entries, fence) => {
+      const isMade = await append(partition, session, entries, fence);
       const last = entries.at(-1);
-      if (last?.branch) await store.moveLeaf(partition, session, { branch: null, leaf: last.id });
+      if (isMade && last?.branch) await store.moveLeaf(partition, session, { branch: null, leaf: last.id });
+      return isMade;
     };
     return store;
   },

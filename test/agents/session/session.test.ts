@@ -97,7 +97,7 @@ test("dropping a branch removes only the entries of its child", async () => {
   await session.append([user("a")]);
   await session.append([user("h1")], { branch: writer, after: id("a") });
   await session.append([reply("b")]);
-  for (let time = 0; time < 2; time += 1) await session.dropBranch(writer);
+  for (let time = 0; time < 2; time += 1) await session.settle(writer, { end: null });
   expect(await idsOf(session.entries())).toEqual(["a", "b"]);
   expect(await session.leaf(writer)).toBeNull();
   expect(await session.leaf()).toBe("b");
@@ -122,8 +122,8 @@ test("a fork of a child's conversation is on the fork's main branch", async () =
   await session.append([user("a")]);
   await session.append([user("h1"), reply("h2")], { branch: writer, after: id("a") });
   const fork = await session.fork(id("h2"), { id: SessionId.of("fork"), startedAt: 1 });
-  await session.dropBranch(writer);
-  await fork.dropBranch(writer);
+  await session.settle(writer, { end: null });
+  await fork.settle(writer, { end: null });
   expect(await idsOf(fork.path())).toEqual(["h2", "h1", "a"]);
 });
 

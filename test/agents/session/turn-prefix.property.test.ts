@@ -64,9 +64,12 @@ async function write(
   const data = { status: "cancelled", stopReason: end };
   const id = EntryId.of(`${run}.end`);
   const closing: readonly EntryDraft[] = end ? [{ id, at: 99, type: "custom", kind: "turn-end", data }] : [];
-  await session.append([...said, ...closing], { branch: run, after: await session.leaf() });
-  if (adopted) await session.adopt(run);
-  else await session.dropBranch(run);
+  const follows = await session.leaf();
+  const drafts = [...said, ...closing];
+  await session.append(drafts, { branch: run, after: follows });
+  const last = drafts.at(-1)?.id;
+  if (adopted && last) assert.equal(await session.adopt(run, { last, follows }), "adopted");
+  else await session.settle(run, { end: null });
 }
 
 test(`every prefix of ${numRuns} conversations with interrupted turns is a valid prompt`, async () => {

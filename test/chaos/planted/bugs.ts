@@ -126,8 +126,8 @@ export const bugs: readonly PlantedBug[] = [
     predicate: "I16",
     what: "a turn is said to be saved, and stays on its branch",
     file: "run/run-session.ts",
-    was: "const leaf = await this.#session.adopt(scope.runId, last);",
-    is: "const leaf = last;",
+    was: "const outcome = await this.#session.adopt(runId, { last, ...(await this.#readStart()) });",
+    is: 'const outcome = "adopted" as "adopted" | "incomplete" | "overtaken" | "settled";',
   },
   {
     predicate: "I17",
