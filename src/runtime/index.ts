@@ -22,6 +22,7 @@ export type { ScheduleOwner } from "#tree";
 export {
   checkScheduleId,
   checkTimes,
+  shortestIntervalMs,
   type ScheduleDetails,
   type ScheduleOptions,
   type ScheduleView,

@@ -16,6 +16,7 @@ import type {
   Store,
   VectorStore,
 } from "#kernel";
+import type { ScheduleLimits } from "#tree";
 import type { WebhookSettings } from "#webhooks";
 import type { StepPrompt } from "./step-content.ts";
 import type { SweepOptions } from "./sweep.ts";
@@ -123,6 +124,8 @@ export interface RuntimeOptions extends SweepOptions {
   readonly workingDirectory?: string;
   /** Settings of webhooks: allowed URLs, and number of tries. Default: public URLs over https. */
   readonly webhooks?: WebhookSettings;
+  /** Maximum number of schedules. Default: 100 of a user, and 1,000 of a tenant. */
+  readonly schedules?: Partial<ScheduleLimits>;
   /** Milliseconds in the queue after which a run moves up one level. Default: 60,000. */
   readonly priorityAgingMs?: number;
 }

@@ -25,6 +25,8 @@ import {
   withProtocol,
   type CatchUp,
   type ListSchedulesArgument,
+  type ScheduleLimits,
+  type ScheduleRefusal,
   type ScheduledStart,
   type ScheduleOwner,
   type ScheduleReply,
@@ -91,6 +93,18 @@ export interface SchedulesDeps {
   readonly hasStore: boolean;
   readonly now: () => number;
   readonly uuid: () => string;
+  readonly limits: ScheduleLimits;
+}
+
+/** Default limits: a schedule costs a timer, and a tree for each tick. */
+export const defaultScheduleLimits: ScheduleLimits = { maxPerUser: 100, maxPerTenant: 1_000 };
+
+/** Returns the limits unchanged. @throws RangeError unless each of them is an integer >= 0. */
+export function checkScheduleLimits(limits: ScheduleLimits): ScheduleLimits {
+  for (const [name, limit] of Object.entries(limits))
+    if (!Number.isSafeInteger(limit) || limit < 0)
+      throw new RangeError(`schedules.${name} must be an integer >= 0, got ${limit}`);
+  return limits;
 }
 
 /** Schedules that start trees automatically. The engine keeps them. */
@@ -105,16 +119,22 @@ export class Schedules {
    * Creates a schedule, or replaces the one of that id. Equal content changes nothing. Missed ticks are kept unless the
    * times change.
    *
-   * @throws TypeError, RangeError on invalid times or limits; NotFoundError if the agent is unknown here;
-   * InvalidInputError, TooLargeError.
+   * @throws TypeError, RangeError on invalid times or limits, or if the user or the tenant has too many; NotFoundError if
+   * the agent is unknown here; InvalidInputError, TooLargeError.
    */
   async set(options: ScheduleOptions): Promise<ScheduleView> {
-    const { engine, now, uuid } = this.#deps;
+    const { engine, now, uuid, limits } = this.#deps;
     const spec = this.#spec(options);
     checkTimes(spec, now());
-    const argument: SetScheduleArgument = { spec, nonce: uuid() };
+    const argument: SetScheduleArgument = { spec, nonce: uuid(), limits };
     const address = scheduleAddress(spec.id, checkOwner(options));
-    return toScheduleView(Json.as(await engine.call(address, "set", withProtocol(argument))));
+    const reply = Json.as<ScheduleReply | ScheduleRefusal>(
+      await engine.call(address, "set", withProtocol(argument)),
+    );
+    if (!("full" in reply)) return toScheduleView(reply);
+    const [whose, max] =
+      reply.full === "user" ? ["user", limits.maxPerUser] : ["tenant", limits.maxPerTenant];
+    throw new RangeError(`a ${whose} may have at most ${max} schedules: remove one first`);
   }
 
   /** Finds a schedule. Null: there is none of that id. */
@@ -212,6 +232,14 @@ export function checkTimes(
 ): void {
   if (new CronTicks(cron, timeZone).next(now) === null)
     throw new RangeError(`cron ${JSON.stringify(cron)} has no tick: its date does not exist`);
+}
+
+/** Returns the shortest time between two of the next ticks. Infinity: there is at most one. */
+export function shortestIntervalMs(
+  { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
+  now: number,
+): number {
+  return new CronTicks(cron, timeZone).shortestInterval(now);
 }
 
 /** Checks the owner of a schedule. @throws TypeError on an invalid tenant or user. */

@@ -8,6 +8,7 @@ import {
   type Agent,
   type ApiKeyStore,
   type Engine,
+  type FailureLog,
   type Input,
   type RunStatus,
   type SinkDefinition,
@@ -15,6 +16,7 @@ import {
 } from "#kernel";
 import {
   callTree,
+  isOfSchedule,
   tickSinkType,
   tickTree,
   treeAddress,
@@ -23,6 +25,7 @@ import {
   type TickOrder,
   type TickResult,
 } from "#tree";
+import { SinkHealth } from "./sink-health.ts";
 import type { StartOptions } from "./start-options.ts";
 
 /*
@@ -43,6 +46,8 @@ export interface TickSinkDeps {
   /** Null: there is no store. */
   readonly apiKeys: Pick<ApiKeyStore, "find"> | null;
   readonly now: () => number;
+  /** Takes failures of starts that are repeated. */
+  readonly log: FailureLog | undefined;
 }
 
 const liveStatuses: ReadonlySet<RunStatus> = new Set(["pending", "running", "waiting", "paused"]);
@@ -57,20 +62,26 @@ const startedCodes: ReadonlySet<string> = new Set(["id-conflict", "key-destroyed
 export class TickSink implements SinkDefinition {
   readonly type = tickSinkType;
   readonly #deps: TickSinkDeps;
+  readonly #health: SinkHealth;
 
   constructor(deps: TickSinkDeps) {
     this.#deps = deps;
+    this.#health = new SinkHealth({ name: "the starter of a schedule", now: deps.now, log: deps.log });
   }
 
   async take(key: string, argument: Json): Promise<void> {
-    const { tick, generation } = Json.as<TickOrder>(argument);
+    const order = Json.as<TickOrder>(argument);
+    await this.#health.take(key, order.tick, () => this.#run(key, order));
+  }
+
+  async #run(key: string, order: TickOrder): Promise<void> {
     const { engine } = this.#deps;
     const schedule = { type: "schedule", key };
     const found = Json.as<ScheduleReply | null>(await engine.call(schedule, "get", withProtocol(null)));
     // Removed, paused or set to other times since.
-    if (!found || found.state.generation !== generation) return;
+    if (!found || !isOfSchedule(found, order)) return;
     const tenant = Partition.parse(key).partition.tenantId ?? undefined;
-    const result = await this.#decide(found, tick, tenant);
+    const result = await this.#decide(found, order.tick, tenant);
     await engine.call(schedule, "ticked", withProtocol(result));
   }
 

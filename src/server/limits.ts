@@ -11,6 +11,8 @@ export interface Limits {
   readonly uploads?: number;
   /** Requests per API key. Default: 600. */
   readonly requestsPerMinute?: number;
+  /** Shortest seconds between two ticks of a schedule. Default: 60. */
+  readonly scheduleIntervalS?: number;
   /** Milliseconds until a request must be answered, or a stream must begin. Default: 60,000. */
   readonly requestTimeoutMs?: number;
   /** Concurrent trees that are starting or not yet in the store, chats included. Default: 32. */
@@ -36,6 +38,7 @@ export const defaultLimits: Required<Limits> = {
   uploadBytes: 33_554_432,
   uploads: 8,
   requestsPerMinute: 600,
+  scheduleIntervalS: 60,
   requestTimeoutMs: 60_000,
   starts: 32,
   calls: 64,

@@ -49,8 +49,11 @@ export type { CatchUp } from "./schedule/plan-ticks.ts";
 export type { ListSchedulesArgument } from "./schedule/schedule-list.ts";
 export { scheduleObjects } from "./schedule/schedule-object.ts";
 export {
+  isOfSchedule,
   scheduleAddress,
   scheduleListAddress,
+  type ScheduleLimits,
+  type ScheduleRefusal,
   tickSinkType,
   type ScheduledStart,
   type ScheduleOwner,

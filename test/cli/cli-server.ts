@@ -1,5 +1,5 @@
 import { type Agent, agent, createRuntime, type Model, type Runtime, tool } from "reeve";
-import { type apiKeys, listen } from "reeve/server";
+import { type apiKeys, type Limits, listen } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
@@ -46,6 +46,7 @@ export class CliServer implements AsyncDisposable {
   }: {
     readonly auth?: ReturnType<typeof apiKeys>;
     readonly agents?: readonly Agent[];
+    readonly limits?: Limits;
   } = {}): Promise<CliServer> {
     const runtime = createRuntime({ agents, store: memoryStore(), approver: "human" });
     const listener = await listen({ runtime, port: 0, ...options });

@@ -21,7 +21,7 @@ test("schedules are set, listed, paused and removed", async () => {
 });
 
 test("the tree of a tick is in the list of runs, and its result in the list of schedules", async () => {
-  await using server = await CliServer.open();
+  await using server = await CliServer.open({ limits: { scheduleIntervalS: 1 } });
   await server.reeve("schedules", "set", "often", "writer", "go", "--cron", "* * * * * *");
   await expect.poll(async () => (await server.reeve("schedules", "list")).said).toMatch(/started/);
   await expect.poll(async () => (await server.reeve("runs")).said).toMatch(/often\.\d{8}T\d{6}Z/);

@@ -140,3 +140,31 @@ test("a key that may only read sets and removes nothing", async () => {
   expect((await at.put("each", {}, key)).status).toBe(403);
   expect((await ask(`${at.site.url}/schedules/each`, "DELETE", { key })).status).toBe(403);
 });
+
+test("ticks that follow each other too fast are refused, and a schedule above the most of a user", async () => {
+  const clock = manualClock();
+  const engine = local({ clock });
+  const schedules = { maxPerUser: 1 };
+  const runtime = createRuntime({ agents: [patient], store: memoryStore(), clock, engine, schedules });
+  await using site = await TestServer.open({ runtime });
+  const put = (id: string, cron: string, user: string): Promise<Reply> =>
+    ask(`${site.url}/schedules/${id}`, "PUT", {
+      key: site.keys.acme.admin,
+      body: { agent: "patient", input: "go", cron, user },
+    });
+  for (const cron of ["* * * * * *", "0,30 0 9 * * *"]) {
+    const reply = await put("fast", cron, "ann");
+    expect([reply.status, reply.text]).toEqual([
+      400,
+      expect.stringContaining("must tick at most every 60 s"),
+    ]);
+  }
+  expect((await put("one", "* * * * *", "ann")).status).toBe(200);
+  const full = await put("two", "0 9 * * *", "ann");
+  expect([full.status, full.text]).toEqual([
+    400,
+    expect.stringContaining("a user may have at most 1 schedules"),
+  ]);
+  expect((await put("one", "0 9 * * *", "ann")).status).toBe(200);
+  expect((await put("two", "0 9 * * *", "bob")).status).toBe(200);
+});

@@ -98,3 +98,13 @@ test("ticks are planned in parts, and none is lost or planned twice", () => {
   }
   expect(found).toEqual(Array.from({ length: 250 }, (_, n) => (n + 1) * 1000));
 });
+
+test.each([
+  ["* * * * * *", 1_000],
+  ["*/20 * * * *", 1_200_000],
+  ["0,1 9 * * 1", 60_000],
+  ["59,0 0 0 1 * *", 59_000],
+  ["0 9 1 1 *", 365 * 86_400_000],
+])("the shortest time between two ticks of %s is found", (cron, ms) => {
+  expect(new CronTicks(cron, "UTC").shortestInterval(Date.UTC(2026, 5, 1))).toBe(ms);
+});

@@ -123,3 +123,16 @@ test("of results that come late or twice, that of the latest tick stays", () => 
   const { state } = Json.as<ScheduleReply>(stage.call("get", null));
   expect([state.last?.tick, state.lastTree]).toEqual([2, "b"]);
 });
+
+test("a timer of a removed schedule does nothing to one that is set again under its id", () => {
+  const stage = new ScheduleStage();
+  stage.set({}, "first");
+  stage.call("remove", null);
+  stage.set({}, "second");
+  const [ofFirst, ofSecond] = stage.object.sent.splice(0).map(({ argument }) => argument);
+  stage.object.time = hour;
+  stage.call("due", ofFirst);
+  expect(stage.takeSent()).toEqual([]);
+  stage.call("due", ofSecond);
+  expect(stage.takeSent()).toEqual(["tick 1", "timer 1"]);
+});

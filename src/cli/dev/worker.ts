@@ -49,7 +49,9 @@ async function serve(settings: WorkerSettings): Promise<void> {
   });
   const cause = (kind: FaultKind): void => faults.cause(kind);
   const dev = { example: exampleIn(module), failure: () => failure, cause };
-  const { url } = await listen({ runtime, port: 0, onError, dev });
+  // A developer wants to see a schedule tick.
+  const limits = { scheduleIntervalS: 1 };
+  const { url } = await listen({ runtime, port: 0, onError, dev, limits });
   const names = runtime.agents.map(({ id }) => AgentId.type(id));
   sendNews({ type: "ready", url, agents: names, program: programOf(runtime.agents) });
 }

@@ -1,6 +1,12 @@
 import { NotFoundError, UserId } from "#kernel";
 import { errorMessage } from "#base";
-import { checkScheduleId, checkTimes, type ScheduleOwner, type ScheduleView } from "#runtime";
+import {
+  checkScheduleId,
+  checkTimes,
+  shortestIntervalMs,
+  type ScheduleOwner,
+  type ScheduleView,
+} from "#runtime";
 import { mayReadEntries, whose } from "../auth.ts";
 import { toJsonResponse, type Call, type Route, route } from "../route.ts";
 import { refuseRequest, shape } from "../shape.ts";
@@ -42,16 +48,30 @@ function actingOwner({ principal }: Call, named: UserId | undefined, at: string)
   return { ...whose(principal), user: actingUser(principal, named, at) };
 }
 
-/** Refuses invalid times with an explanation. @throws HttpError */
+/** Refuses invalid times, and ticks that follow each other too fast, with an explanation. @throws HttpError */
 function checkBody(
   { host }: Call,
   { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
 ): void {
+  const now = host.clock.now();
   try {
-    checkTimes({ cron, timeZone }, host.clock.now());
+    checkTimes({ cron, timeZone }, now);
   } catch (error) {
     refuseRequest("body", errorMessage(error));
   }
+  const { scheduleIntervalS } = host.limits;
+  const intervalMs = shortestIntervalMs({ cron, timeZone }, now);
+  if (intervalMs < scheduleIntervalS * 1_000)
+    refuseRequest(
+      "body.cron",
+      `must tick at most every ${scheduleIntervalS} s, and ticks after ${intervalMs / 1_000} s`,
+    );
+}
+
+/** Refuses a schedule that the runtime refuses, with its explanation. @throws HttpError */
+function refuseSchedule(error: unknown): never {
+  if (error instanceof TypeError || error instanceof RangeError) refuseRequest("body", errorMessage(error));
+  throw error;
 }
 
 /** Returns the caller's key if the store has it: then it is looked up again at each tick. */
@@ -126,7 +146,7 @@ export const scheduleRoutes: readonly Route[] = [
       const agent = agentOf(host, name);
       checkBody(call, { cron: body.cron, timeZone });
       const { deadlineS: _, ...options } = given;
-      const view = await host.runtime.schedules.set({
+      const setting = host.runtime.schedules.set({
         ...options,
         ...limitStart(call, agent, given),
         ...(await findKeyRecord(call)),
@@ -136,6 +156,7 @@ export const scheduleRoutes: readonly Route[] = [
         tenant,
         user: acting ?? undefined,
       });
+      const view: ScheduleView = await setting.catch(refuseSchedule);
       return toJsonResponse(view);
     },
   }),

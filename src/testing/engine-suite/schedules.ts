@@ -59,6 +59,29 @@ async function passTicks(runtime: Runtime, started: Started, count: number): Pro
 /** Section 11: schedules. */
 export const scheduleCases: readonly EngineCase[] = [
   {
+    name: "11.7 a user and a tenant have at most so many schedules, and those that exist can be changed",
+    async run(harness) {
+      const started = new Started();
+      const schedules = { maxPerUser: 2, maxPerTenant: 3 };
+      await onRuntime(harness, { agents: [started.agent], schedules }, async (runtime) => {
+        const tenant = freshId("tenant");
+        const set = (id: string, user: string, input = "go"): Promise<unknown> =>
+          runtime.schedules.set({ id, cron: "0 0 1 1 *", agent: started.agent, input, tenant, user });
+        await set("a", "ann");
+        await set("b", "ann");
+        await assert.rejects(set("c", "ann"), /a user may have at most 2 schedules/);
+        await set("a", "bob");
+        await assert.rejects(set("b", "bob"), /a tenant may have at most 3 schedules/);
+        await set("b", "ann", "changed");
+        assert.equal((await runtime.schedules.get("b", { tenant, user: "ann" }))?.input, "changed");
+        assert.equal(await runtime.schedules.get("c", { tenant, user: "ann" }), null);
+        await runtime.schedules.remove("a", { tenant, user: "ann" });
+        await set("b", "bob");
+        assert.equal((await runtime.schedules.list({ tenant })).items.length, 3);
+      });
+    },
+  },
+  {
     name: "11.1 a schedule starts one tree at each tick, and none once it is removed",
     async run(harness) {
       const started = new Started();

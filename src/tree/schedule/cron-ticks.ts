@@ -9,6 +9,9 @@ const nicknames = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@ho
 /** Time spans in which the latest tick is searched, the shortest first. */
 const spansMs = [60_000, 3_600_000, 86_400_000, 32 * 86_400_000, 367 * 86_400_000, Infinity];
 
+/** Number of ticks that are compared: more than the seconds of a minute, or the minutes of an hour. */
+const sampledTicks = 100;
+
 /**
  * The times at which a cron expression ticks in a time zone: whole seconds, in milliseconds since 1970. A local time
  * that a clock change skips ticks once, after the skipped hour. One that occurs twice ticks once.
@@ -32,6 +35,17 @@ export class CronTicks {
   /** Returns the first tick after a moment. Null: none. */
   next(after: number): number | null {
     return this.#cron.nextRun(new Date(after))?.getTime() ?? null;
+  }
+
+  /** Returns the shortest time between two of the next ticks. Infinity: there is at most one. */
+  shortestInterval(after: number): number {
+    let [shortest, last] = [Infinity, this.next(after)];
+    for (let count = 0; count < sampledTicks && last !== null; count++) {
+      const tick = this.next(last);
+      if (tick !== null) shortest = Math.min(shortest, tick - last);
+      last = tick;
+    }
+    return shortest;
   }
 
   /** Returns the last tick after `after` and not later than `until`. Null: none. */

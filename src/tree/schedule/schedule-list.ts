@@ -1,4 +1,5 @@
 import { Json, type ObjectContext, type ObjectDefinition } from "#kernel";
+import type { ScheduleLimits, ScheduleRefusal } from "./schedule-protocol.ts";
 
 /*
  * The list of a tenant's schedules: one value per name, so that a change of one reads no other. Schedules add and
@@ -20,10 +21,26 @@ interface ScheduleNameArgument {
   readonly name: string;
 }
 
-function add(object: ObjectContext, argument: Json): Json {
-  object.set(`${prefix}${Json.as<ScheduleNameArgument>(argument).name}`, true);
+/** A schedule to add. */
+export interface AddScheduleArgument extends ScheduleNameArgument {
+  readonly user: string | null;
+  readonly limits: ScheduleLimits;
+}
+
+/** Adds a schedule. Returns whose limit forbids it; null: it is in the list. */
+function add(object: ObjectContext, argument: Json): ScheduleRefusal["full"] | null {
+  const { name, user, limits } = Json.as<AddScheduleArgument>(argument);
+  const names = object.list(prefix);
+  const key = `${prefix}${name}`;
+  if (names.includes(key)) return null;
+  if (names.length >= limits.maxPerTenant) return "tenant";
+  const own = names.filter((each) => each.startsWith(`${prefix}${userPrefix(user)}`));
+  if (user !== null && own.length >= limits.maxPerUser) return "user";
+  object.set(key, true);
   return null;
 }
+
+const userPrefix = (user: string | null): string => `[${JSON.stringify(user)},`;
 
 function dropSchedule(object: ObjectContext, argument: Json): Json {
   object.clear(`${prefix}${Json.as<ScheduleNameArgument>(argument).name}`);
@@ -33,7 +50,7 @@ function dropSchedule(object: ObjectContext, argument: Json): Json {
 /** Returns names, in order. */
 function listSchedules(object: ObjectContext, argument: Json): Json {
   const { user, after = "", size } = Json.as<ListSchedulesArgument>(argument);
-  const begin = user === undefined ? "" : `[${JSON.stringify(user)},`;
+  const begin = user === undefined ? "" : userPrefix(user);
   const names = object.list(`${prefix}${begin}`).map((name) => name.slice(prefix.length));
   return names.filter((name) => name > after).slice(0, size);
 }

@@ -1,11 +1,14 @@
 import { Json, Partition, type ObjectContext, type ObjectDefinition } from "#kernel";
 import { CronTicks } from "./cron-ticks.ts";
 import { planTicks } from "./plan-ticks.ts";
-import { scheduleListObject } from "./schedule-list.ts";
+import { scheduleListObject, type AddScheduleArgument } from "./schedule-list.ts";
 import {
+  isOfSchedule,
   scheduleListAddress,
   scheduleName,
   tickSinkType,
+  type ScheduleLimits,
+  type ScheduleRefusal,
   type ScheduleReply,
   type ScheduleSpec,
   type ScheduleState,
@@ -22,7 +25,8 @@ import {
  * the result.
  *
  * 1. `after` only rises, and every tick is ordered by the call that raises `after` past it. So a tick is ordered once.
- * 2. A timer message carries the generation of the times it was armed for. One of another generation does nothing.
+ * 2. A timer message carries the generation of the times it was armed for, and the nonce of the schedule. One of another
+ *    generation does nothing, nor one of a schedule of the same id that was removed.
  * 3. An ordered tick starts the content that is set when its tree is started.
  */
 
@@ -34,14 +38,16 @@ const maxDelayMs = 86_400_000;
 
 /**
  * Creates or replaces a schedule. Equal content changes nothing. The same times with other content keep missed ticks.
+ * Returns it, or whose limit forbids it.
  */
 function setSchedule(object: ObjectContext, argument: Json): Json {
-  const { spec, nonce } = Json.as<SetScheduleArgument>(argument);
+  const { spec, nonce, limits } = Json.as<SetScheduleArgument>(argument);
   object.prefetch([specKey, stateKey]);
   const now = object.now();
   const found = readSchedule(object);
   if (found && JSON.stringify(found.spec) === JSON.stringify(spec)) return Json.of(found);
-  if (!found) object.call(listAddress(object), "add", { name: toScheduleName(spec) });
+  const full = found ? null : enterList(object, spec, limits);
+  if (full !== null) return { full };
   object.set(specKey, Json.of(spec));
   if (found && found.spec.cron === spec.cron && found.spec.timeZone === spec.timeZone) {
     const state = { ...found.state, setAt: now };
@@ -54,18 +60,31 @@ function setSchedule(object: ObjectContext, argument: Json): Json {
   return Json.of({ spec, state: arm(object, spec, from) });
 }
 
+/** Adds a new schedule to the list of its tenant. Returns whose limit forbids it; null: none. */
+function enterList(
+  object: ObjectContext,
+  spec: ScheduleSpec,
+  limits: ScheduleLimits,
+): ScheduleRefusal["full"] | null {
+  const entry: AddScheduleArgument = { name: toScheduleName(spec), user: spec.user, limits };
+  return Json.as(object.call(listAddress(object), "add", Json.of(entry)));
+}
+
+/** The message of a timer. */
+type TimerMessage = Pick<TickOrder, "generation" | "nonce">;
+
 /** Handles the timer's message: orders the due ticks, and arms the next one. */
 function due(object: ObjectContext, argument: Json): Json {
-  const { generation } = Json.as<Pick<ScheduleState, "generation">>(argument);
+  const { generation, nonce } = Json.as<TimerMessage>(argument);
   object.prefetch([specKey, stateKey]);
   const now = object.now();
   const found = readSchedule(object);
-  if (!found || found.state.generation !== generation || found.state.paused) return null;
+  if (!found || !isOfSchedule(found, { generation, nonce }) || found.state.paused) return null;
   const { spec, state } = found;
   const { catchUp } = spec;
   const plan = planTicks(ticksOf(spec), { catchUp, after: state.after, now });
   for (const tick of plan.start) {
-    const order: TickOrder = { tick, generation };
+    const order: TickOrder = { tick, generation, nonce: state.nonce };
     object.send({ type: tickSinkType, key: object.key }, "take", Json.of(order));
   }
   arm(object, spec, { ...state, after: plan.after });
@@ -124,8 +143,8 @@ function arm(object: ObjectContext, spec: ScheduleSpec, state: ScheduleState): S
   object.set(stateKey, Json.of(armed));
   if (next === null) return armed;
   const delayMs = Math.min(Math.max(0, next - object.now()), maxDelayMs);
-  const { generation } = state;
-  object.send({ type: "schedule", key: object.key }, "due", { generation }, { delayMs });
+  const { generation, nonce } = state;
+  object.send({ type: "schedule", key: object.key }, "due", { generation, nonce }, { delayMs });
   return armed;
 }
 

@@ -79,18 +79,42 @@ export interface ScheduleReply {
   readonly state: ScheduleState;
 }
 
+/** Maximum numbers of schedules. */
+export interface ScheduleLimits {
+  /** For one user. */
+  readonly maxPerUser: number;
+  /** For a tenant, including the schedules of its users. */
+  readonly maxPerTenant: number;
+}
+
 /** The argument that sets a schedule. */
 export interface SetScheduleArgument {
   readonly spec: ScheduleSpec;
   /** Used only if the schedule is new. */
   readonly nonce: string;
+  /** Checked only if the schedule is new. */
+  readonly limits: ScheduleLimits;
+}
+
+/** The reply if a schedule was not set, because its owner has the maximum number. */
+export interface ScheduleRefusal {
+  /** The owner whose limit forbids it. */
+  readonly full: "user" | "tenant";
 }
 
 /** A tick that starts a tree: an order of a schedule to the sink of a worker. */
 export interface TickOrder {
   readonly tick: number;
   readonly generation: number;
+  /** Nonce of the schedule: another one of the same id may follow a removed one. Absent: an earlier build has sent it. */
+  readonly nonce?: string | undefined;
 }
+
+/** Whether a timer or an order belongs to a schedule as it is now set. */
+export const isOfSchedule = (
+  { state }: ScheduleReply,
+  { generation, nonce = state.nonce }: Pick<TickOrder, "generation" | "nonce">,
+): boolean => generation === state.generation && nonce === state.nonce;
 
 /** The type of the sink that starts the trees of ticks. */
 export const tickSinkType = "tick";
