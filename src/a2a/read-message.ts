@@ -1,5 +1,5 @@
 import type { Message, SendMessageRequest } from "@a2a-js/sdk";
-import { AgentId, isJsonObject, Json, type Agent, type ApprovalRecord } from "#kernel";
+import { AgentId, isJsonObject, Json, type Agent, type SentApproval } from "#kernel";
 import type { MountedDecision } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
 
@@ -46,7 +46,7 @@ export function chooseAgent({ errors }: A2aPackage, agents: readonly Agent[], { 
 export function readDecision(
   { errors }: A2aPackage,
   { parts }: Message,
-  questions: readonly ApprovalRecord[],
+  questions: readonly SentApproval[],
 ): MountedDecision {
   const data = parts.find(({ content }) => content?.$case === "data")?.content?.value;
   const given: Json = data === undefined ? null : Json.of(data);

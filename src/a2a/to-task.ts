@@ -1,30 +1,26 @@
 import type { Artifact, Message, Part, Task, TaskStatus } from "@a2a-js/sdk";
-import { isJsonObject, type Json, type RunResult } from "#kernel";
-import type { RunHandle } from "#runtime";
-import type { MountedCall } from "#server";
+import { isJsonObject, type Json, type SentResult } from "#kernel";
+import type { MountedRun } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
 
-interface TaskDeps {
-  readonly sdk: A2aPackage;
-  readonly call: MountedCall;
-}
+const withheldText = "the result is not shown: the key lacks the scope content";
 
 /** Reads a tree as a task. */
-export async function readTask(deps: TaskDeps, run: RunHandle): Promise<Task> {
+export async function readTask(sdk: A2aPackage, run: MountedRun): Promise<Task> {
   const result = await run.resultNow();
-  const status = result ? toEndStatus(deps.sdk, run, result) : await readStatus(deps, run);
+  const status = result ? toEndStatus(sdk, run, result) : await readStatus(sdk, run);
   const artifacts = result ? toArtifacts(result) : [];
   return { id: run.treeId, contextId: run.treeId, status, artifacts, history: [], metadata: undefined };
 }
 
 /** Reads the status of a tree that goes on. */
-async function readStatus({ sdk, call }: TaskDeps, run: RunHandle): Promise<TaskStatus> {
+async function readStatus(sdk: A2aPackage, run: MountedRun): Promise<TaskStatus> {
   const { TaskState } = sdk.core;
-  const questions = await call.questions(run);
+  const questions = await run.questions();
   if (questions.length > 0) {
-    const parts = questions.map(({ id, tool, why, arguments: given, asks }) => {
+    const parts = questions.map(({ id, tool, why, arguments: given, asks, withheld }) => {
       const wants = asks ? "answer" : "decision";
-      return toPart({ approval: id, tool, why, arguments: given, wants });
+      return toPart({ approval: id, tool, why, ...(withheld ? { withheld } : { arguments: given }), wants });
     });
     const message = toTaskMessage(sdk, run, `question-${questions[0]?.id}`, parts);
     return toStatus(TaskState.TASK_STATE_INPUT_REQUIRED, message);
@@ -34,18 +30,19 @@ async function readStatus({ sdk, call }: TaskDeps, run: RunHandle): Promise<Task
 }
 
 /** Returns the status of a tree that is over. */
-export function toEndStatus(sdk: A2aPackage, run: RunHandle, { status, error }: RunResult): TaskStatus {
+export function toEndStatus(sdk: A2aPackage, run: MountedRun, result: SentResult): TaskStatus {
   const { TaskState } = sdk.core;
+  const { status, withheld } = result;
+  const toMessage = (text: string): Message => toTaskMessage(sdk, run, "end", [toPart(text)]);
   if (status === "completed" || status === "landed")
-    return toStatus(TaskState.TASK_STATE_COMPLETED, undefined);
-  const text = `the run ended with status ${status}${error ? `: ${error.message}` : ""}`;
-  const message = toTaskMessage(sdk, run, "end", [toPart(text)]);
+    return toStatus(TaskState.TASK_STATE_COMPLETED, withheld && toMessage(withheldText));
+  const message = toMessage(run.describeEnd(result));
   const state = status === "cancelled" ? TaskState.TASK_STATE_CANCELED : TaskState.TASK_STATE_FAILED;
   return toStatus(state, message);
 }
 
 /** Returns the output of a tree as artifacts: one, or none. */
-export function toArtifacts({ output }: RunResult): Artifact[] {
+export function toArtifacts({ output }: SentResult): Artifact[] {
   if (output === null || output === undefined) return [];
   const parts = [toPart(output)];
   return [
@@ -73,7 +70,7 @@ const toPart = (value: Json): Part => ({
 /** Creates a message of the agent. Its id is derived from the tree, so it is the same on each read. */
 const toTaskMessage = (
   { core }: A2aPackage,
-  { treeId }: RunHandle,
+  { treeId }: MountedRun,
   name: string,
   parts: Part[],
 ): Message => ({

@@ -6,13 +6,11 @@
 // 1. Nothing is stored here: the id of a task is the id of its tree, which any process finds.
 // 2. A tree of another caller does not exist for this one. The key alone determines the tenant and the user.
 // 3. Internal errors reveal no details.
-import { randomUUID } from "node:crypto";
 import type { SendMessageRequest, StreamResponse } from "@a2a-js/sdk";
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
-import { NotFoundError, ReeveError, TreeId, type Agent } from "#kernel";
+import { NotFoundError, ReeveError, type Agent } from "#kernel";
 import { safeMessage } from "#base";
-import type { RunHandle } from "#runtime";
-import type { MountedCall } from "#server";
+import type { MountedCall, MountedRun } from "#server";
 import type { A2aPackage } from "./a2a-package.ts";
 import { chooseAgent, readDecision, readMessage, readMessageText } from "./read-message.ts";
 import { readTask, toArtifacts, toEndStatus } from "./to-task.ts";
@@ -31,7 +29,7 @@ export interface TreeHandlerDeps {
 
 /** Creates the handler of one request. */
 export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
-  const { sdk, call, card, waitS } = deps;
+  const { sdk, card, waitS } = deps;
   const refuseUnsupported = (what: string) => async (): Promise<never> => {
     throw new sdk.errors.UnsupportedOperationError(`${what} is not supported`);
   };
@@ -49,17 +47,17 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
     sendMessage: (request) =>
       translateErrors(sdk, async () => {
         const run = await takeMessage(deps, request);
-        if (!request.configuration?.returnImmediately) await call.wait(run, waitS);
-        return readTask(deps, run);
+        if (!request.configuration?.returnImmediately) await run.wait(waitS);
+        return readTask(sdk, run);
       }),
-    getTask: ({ id }) => translateErrors(sdk, async () => readTask(deps, await find(deps, id))),
+    getTask: ({ id }) => translateErrors(sdk, async () => readTask(sdk, await find(deps, id))),
     cancelTask: ({ id }) =>
       translateErrors(sdk, async () => {
         const run = await find(deps, id);
         if (await run.resultNow()) throw new sdk.errors.TaskNotCancelableError(`task ${id} has ended`);
         await run.cancel();
-        await call.wait(run, waitS);
-        return readTask(deps, run);
+        await run.wait(waitS);
+        return readTask(sdk, run);
       }),
     sendMessageStream: async function* (request) {
       const run = await translateErrors(sdk, () => takeMessage(deps, request));
@@ -78,11 +76,11 @@ export function createTreeHandler(deps: TreeHandlerDeps): A2ARequestHandler {
 }
 
 /** Finds a tree of the caller. @throws NotFoundError */
-const find = async ({ call, agents }: TreeHandlerDeps, id: string): Promise<RunHandle> =>
+const find = async ({ call, agents }: TreeHandlerDeps, id: string): Promise<MountedRun> =>
   (await call.find(id, agents)).run;
 
 /** Starts a tree for a message, or answers the question of the tree that it names. */
-async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): Promise<RunHandle> {
+async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): Promise<MountedRun> {
   const { sdk, call, agents } = deps;
   const { UnsupportedOperationError } = sdk.errors;
   if (request.configuration?.taskPushNotificationConfig)
@@ -92,35 +90,30 @@ async function takeMessage(deps: TreeHandlerDeps, request: SendMessageRequest): 
   if (taskId === "") {
     if (contextId !== "")
       throw new UnsupportedOperationError("a context has exactly one task: remove contextId to start a task");
-    return call.start(
-      chooseAgent(sdk, agents, message),
-      readMessageText(sdk, message),
-      TreeId.of(randomUUID()),
-    );
+    return call.start(chooseAgent(sdk, agents, message), readMessageText(sdk, message));
   }
   const run = await find(deps, taskId);
   if (contextId !== "" && contextId !== taskId) throw new NotFoundError({ what: "run", id: taskId });
-  const questions = await call.questions(run);
+  const questions = await run.questions();
   if (questions.length === 0) throw new UnsupportedOperationError(`task ${taskId} has no open question`);
-  await call.decide(run, readDecision(sdk, message, questions));
+  await run.decide(readDecision(sdk, message, questions));
   return run;
 }
 
 /** Yields a task, then each change, until it ends or asks a question. */
 async function* watchTask(
   deps: TreeHandlerDeps,
-  run: RunHandle,
+  run: MountedRun,
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { sdk, signal } = deps;
   const { TASK_STATE_INPUT_REQUIRED: asks } = sdk.core.TaskState;
-  const first = await translateErrors(sdk, () => readTask(deps, run));
+  const first = await translateErrors(sdk, () => readTask(sdk, run));
   yield { payload: { $case: "task", value: first } };
   let last = first.status?.state;
   if (last === asks || first.artifacts.length > 0) return;
   const named = { taskId: run.treeId, contextId: run.treeId, metadata: undefined };
-  for await (const { type } of run.events({ signal })) {
-    if (type !== "approval.requested" && type !== "run.start") continue;
-    const { status } = await translateErrors(sdk, () => readTask(deps, run));
+  for await (const _ of run.changes(signal)) {
+    const { status } = await translateErrors(sdk, () => readTask(sdk, run));
     if (status === undefined || status.state === last) continue;
     last = status.state;
     yield { payload: { $case: "statusUpdate", value: { ...named, status } } };

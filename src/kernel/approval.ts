@@ -17,7 +17,10 @@ export interface ApprovalRequest {
   readonly risk: Risk;
   /** Null once the tree's content is erased. */
   readonly arguments: Json;
-  /** Hash of tree, run, tool and arguments. A decision with another hash is refused. */
+  /**
+   * Hash of tree, run, tool and arguments. A decision with another hash is refused. It is keyed with a secret of the tree
+   * that is destroyed with its content, so it tells no arguments to a reader who may not see them.
+   */
   readonly hash: string;
   readonly why: string;
   /**

@@ -1,4 +1,5 @@
 import type { RunId } from "./ids.ts";
+import type { Json } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import { checkWriteId } from "./write-id.ts";
 
@@ -15,6 +16,11 @@ export interface MemoryBlock {
   readonly runId: RunId | null;
   /** Labels of all runs that edited the block. A run that is shown the block joins them. */
   readonly labels: Labels;
+  /**
+   * Marks of the users for whose runs it was edited, at most two: enough to tell whether another user than the reader
+   * had a part in it. Absent: none.
+   */
+  readonly authors?: readonly string[] | undefined;
 }
 
 /** A new text for a block. */
@@ -29,6 +35,8 @@ export interface BlockEdit {
   readonly runId: RunId | null;
   /** Labels of the writer. They are joined with the block's labels, because part of the text may come from each. */
   readonly labels: Labels;
+  /** The mark of the user for whom the writer works. Default: none. */
+  readonly author?: string | null | undefined;
   /** The terms to find the block by. Default: none. */
   readonly terms?: readonly string[];
 }
@@ -45,10 +53,30 @@ export type BlockEditResult =
   | { readonly outcome: "applied"; readonly receipt: BlockReceipt }
   | { readonly outcome: "conflict"; readonly present: MemoryBlock | null };
 
+/** Two authors: at least one is not the reader. */
+const maxAuthors = 2;
+
 const namePattern = /^[\w.-]{1,64}$/;
 
 /** The rules of {@link MemoryBlock}s that stores share. */
 export const MemoryBlock = {
+  /** Returns the authors of a block after an edit, as a field of the block. */
+  joinAuthors: (
+    present: Pick<MemoryBlock, "authors"> | null,
+    { author }: Pick<BlockEdit, "author">,
+  ): Pick<MemoryBlock, "authors"> => {
+    const authors = present?.authors ?? [];
+    const isKnown = author === null || author === undefined || authors.includes(author);
+    const joined = isKnown || authors.length >= maxAuthors ? authors : [...authors, author];
+    return joined.length === 0 ? {} : { authors: joined };
+  },
+  /** Reads stored authors, as a field of a block. What cannot be read counts as several: a block must not gain trust. */
+  decodeAuthors: (value: Json | undefined): Pick<MemoryBlock, "authors"> => {
+    if (value === undefined) return {};
+    const authors = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+    const isWhole = Array.isArray(value) && value.length === authors.length;
+    return { authors: isWhole && authors.length > 0 && authors.length <= maxAuthors ? authors : ["?", "??"] };
+  },
   /** @throws TypeError for a name, a limit or a text that cannot be kept. */
   check: (name: string, { id, text, limit, version }: BlockEdit): void => {
     checkWriteId(id);

@@ -7,14 +7,12 @@
 // 1. Keys, scopes, tenants, users and limits are those of the server it is mounted in.
 // 2. A call that outlasts its response continues, and the response is its id: the tree outlives every connection.
 // 3. The state that a client returns names a tree, which is looked up with the caller's rights.
-import { randomUUID } from "node:crypto";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
-import { AgentId, isJsonObject, TreeId, type Agent, type JsonObject } from "#kernel";
+import { AgentId, isJsonObject, type Agent, type JsonObject } from "#kernel";
 import { safeMessage } from "#base";
 import { jsonSchemaOf } from "#agents";
-import type { RunHandle } from "#runtime";
-import type { MountedCall, MountedDecision, ServerMount } from "#server";
+import type { MountedCall, MountedDecision, MountedRun, ServerMount } from "#server";
 import { toAnswer } from "./run-answer.ts";
 import { loadServerPackage, type ServerPackage } from "./server-package.ts";
 import { ServerTasks } from "./server-tasks.ts";
@@ -98,10 +96,10 @@ function addAgent({ sdk, server, call, waitS, tasks }: ToolDeps, agent: Agent): 
     },
     ({ task: given }, context) =>
       asAnswer(async () => {
-        const run = await call.start(agent, given, TreeId.of(randomUUID()));
-        const result = await call.wait(run, waitS);
+        const run = await call.start(agent, given);
+        const result = await run.wait(waitS);
         if (result) return toAnswer(run, result);
-        return tasks?.isTaken(context) ? tasks.answer(run, context) : describeRun(call, run);
+        return tasks?.isTaken(context) ? tasks.answer(run, context) : describeRun(run);
       }),
   );
 }
@@ -112,7 +110,7 @@ function addRunTools(deps: ToolDeps): void {
   const id = { type: "string", description: "The id of the run" };
   const named = { type: "object", properties: { id }, required: ["id"] };
   const schema = sdk.fromJsonSchema<{ readonly id: string }>(named);
-  const find = async (text: string): Promise<RunHandle> => (await call.find(text, agents)).run;
+  const find = async (text: string): Promise<MountedRun> => (await call.find(text, agents)).run;
   server.registerTool(
     "get_run",
     { description: "Waits for a run, and returns its result or its state.", inputSchema: schema },
@@ -145,7 +143,7 @@ function addRunTools(deps: ToolDeps): void {
     (given) =>
       asAnswer(async () => {
         const run = await find(given.id);
-        await call.decide(run, given);
+        await run.decide(given);
         return waitFor(deps, run);
       }),
   );
@@ -156,19 +154,16 @@ interface AnswerInput extends MountedDecision {
 }
 
 /** Waits for the end of a tree. One that goes on, or asks, is described. */
-async function waitFor({ call, waitS }: ToolDeps, run: RunHandle): Promise<CallToolResult> {
-  const result = await call.wait(run, waitS);
-  return result ? toAnswer(run, result) : describeRun(call, run);
+async function waitFor({ waitS }: ToolDeps, run: MountedRun): Promise<CallToolResult> {
+  const result = await run.wait(waitS);
+  return result ? toAnswer(run, result) : describeRun(run);
 }
 
 /** Describes a tree that goes on. */
-async function describeRun(call: MountedCall, run: RunHandle): Promise<CallToolResult> {
-  const questions = (await call.questions(run)).map(({ id, tool, why, arguments: given }) => ({
-    id,
-    tool,
-    why,
-    arguments: given,
-  }));
+async function describeRun(run: MountedRun): Promise<CallToolResult> {
+  const questions = (await run.questions()).map(({ id, tool, why, arguments: given, withheld }) =>
+    withheld ? { id, tool, why, withheld } : { id, tool, why, arguments: given },
+  );
   const state = { id: run.treeId, status: await run.status(), questions };
   const advice = "The run continues. Call get_run with its id; answer its questions with answer_run.";
   return {

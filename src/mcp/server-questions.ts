@@ -7,14 +7,14 @@ import {
   HumanQuestion,
   isJsonObject,
   Json,
-  type ApprovalRecord,
+  type SentApproval,
   type JsonObject,
   type QuestionField,
 } from "#kernel";
 import type { MountedDecision } from "#server";
 
 /** Returns the open questions as requests of the protocol, by their ids. One that cannot be read is left out. */
-export function toInputRequests(questions: readonly ApprovalRecord[]): JsonObject {
+export function toInputRequests(questions: readonly SentApproval[]): JsonObject {
   const requests = questions.flatMap((question): (readonly [string, Json])[] => {
     const params = toForm(question);
     return params ? [[question.id, { method: "elicitation/create", params }]] : [];
@@ -22,7 +22,7 @@ export function toInputRequests(questions: readonly ApprovalRecord[]): JsonObjec
   return Object.fromEntries(requests);
 }
 
-function toForm({ agentId, tool, why, arguments: given, asks }: ApprovalRecord): JsonObject | null {
+function toForm({ agentId, tool, why, arguments: given, asks }: SentApproval): JsonObject | null {
   if (!asks) {
     const message = `${agentId} asks for approval of ${tool} (${why}): ${JSON.stringify(given)}`;
     const decision = { type: "string", enum: ["approved", "denied"] };
@@ -69,7 +69,7 @@ const limits = (suffix: string, min: number | undefined, max: number | undefined
  * Reads the answer of a client to a question. Null if it decides nothing, such as a closed form.
  * @throws ApprovalRefusedError if it was accepted without a decision.
  */
-export function readResponse(question: ApprovalRecord, response: unknown): MountedDecision | null {
+export function readResponse(question: SentApproval, response: unknown): MountedDecision | null {
   const given = Json.of(response);
   const { action, content = null } = isJsonObject(given) ? given : {};
   const approval = question.id;

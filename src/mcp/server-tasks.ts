@@ -11,11 +11,10 @@
 // 3. Only a client that has declared the extension in the same request receives a task.
 // 4. Only errors of the caller are answers. After any other error the request fails, so that the client retries.
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
-import { isJsonObject, Json, ReeveError, type Agent, type ApprovalRecord, type JsonObject } from "#kernel";
+import { isJsonObject, Json, ReeveError, type Agent, type SentApproval, type JsonObject } from "#kernel";
 import { safeMessage } from "#base";
-import type { RunHandle } from "#runtime";
-import type { MountedCall, MountedTree } from "#server";
-import { endText, toAnswer } from "./run-answer.ts";
+import type { MountedCall, MountedRun, MountedTree } from "#server";
+import { toAnswer } from "./run-answer.ts";
 import type { ServerPackage } from "./server-package.ts";
 import { readResponse, toInputRequests } from "./server-questions.ts";
 import { tasksExtension } from "./task-result.ts";
@@ -50,7 +49,7 @@ export class ServerTasks {
   }
 
   /** Answers a call whose tree continues. */
-  async answer(run: RunHandle, context: ServerContext): Promise<CallToolResult> {
+  async answer(run: MountedRun, context: ServerContext): Promise<CallToolResult> {
     const tree = await this.#deps.call.find(run.treeId, this.#deps.agents);
     const { status } = await this.#read(tree, context);
     // The package requires structured content if the tool has an output schema.
@@ -94,10 +93,10 @@ export class ServerTasks {
     const task = toTask(tree);
     const result = await run.resultNow();
     if (result?.status === "cancelled")
-      return { ...task, status: "cancelled", statusMessage: endText(result) };
+      return { ...task, status: "cancelled", statusMessage: run.describeEnd(result) };
     // A call that ends with an error is completed: the protocol keeps `failed` for errors of its own.
     if (result) return { ...task, status: "completed", result: Json.of(toAnswer(run, result)) };
-    const questions = await this.#deps.call.questions(run);
+    const questions = await run.questions();
     const inputRequests = this.#mayAnswer(context) ? toInputRequests(questions) : {};
     if (Object.keys(inputRequests).length > 0) return { ...task, status: "input_required", inputRequests };
     const waits = questions.length > 0 && { statusMessage: "the run waits for a person's decision" };
@@ -121,18 +120,16 @@ export class ServerTasks {
   }
 
   /** Decides about the questions that are still open. The other answers have no effect. */
-  async #update(run: RunHandle, responses: Readonly<Record<string, unknown>>): Promise<void> {
-    const { call } = this.#deps;
-    const answered = (await call.questions(run)).filter(({ id }) => Object.hasOwn(responses, id));
+  async #update(run: MountedRun, responses: Readonly<Record<string, unknown>>): Promise<void> {
+    const answered = (await run.questions()).filter(({ id }) => Object.hasOwn(responses, id));
     for (const question of answered) await this.#decide(run, question, responses[question.id]);
   }
 
-  async #decide(run: RunHandle, question: ApprovalRecord, response: unknown): Promise<void> {
-    const { call } = this.#deps;
+  async #decide(run: MountedRun, question: SentApproval, response: unknown): Promise<void> {
     const decision = readResponse(question, response);
     if (!decision) return;
-    await call.decide(run, decision).catch(async (error: unknown) => {
-      const isOpen = (await call.questions(run)).some(({ id }) => id === question.id);
+    await run.decide(decision).catch(async (error: unknown) => {
+      const isOpen = (await run.questions()).some(({ id }) => id === question.id);
       if (isOpen) throw error;
     });
   }

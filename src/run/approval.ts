@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import {
   ApprovalAnswer,
   ApprovalId,
@@ -11,7 +10,7 @@ import {
   type ToolAnswer,
 } from "#kernel";
 import { withTimeout } from "#base";
-import type { Question } from "#tree";
+import { TreeSecret, type Question } from "#tree";
 import type { RunServices } from "./run-services.ts";
 import { runJournaled, placeStep, type StepRef } from "./step.ts";
 
@@ -43,7 +42,10 @@ export async function askForApproval(
   const { treeId, runId } = services.identity.scope;
   const { approver, approvalExpiresS } = services.policy.launch;
   const id = ApprovalId.of(step.place.id, step.executions - 1);
-  const print = hash("sha256", JSON.stringify([treeId, runId, tool.name, input]));
+  const print = TreeSecret.keyedHash(
+    services.identity.secret,
+    JSON.stringify(["approval", treeId, runId, tool.name, input]),
+  );
   const expiresAt = driver.time + approvalExpiresS * 1000;
   const call = { tool: tool.name, risk, arguments: input, hash: print };
   const sources = ruleOfTwo && services.state.labels.now.sources;

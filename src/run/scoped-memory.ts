@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   ChatMessage,
   Labels,
@@ -128,7 +129,7 @@ export class ScopedMemory implements RunMemory {
 
   async block(name: string, sharing: MemorySharing): Promise<MemoryBlock | null> {
     const block = await this.#store.memory.block(this.#partition, this.#ownerOf(sharing), name);
-    this.#see(block?.labels);
+    this.#seeBlock(block);
     return block;
   }
 
@@ -138,9 +139,10 @@ export class ScopedMemory implements RunMemory {
 
   async editBlock(name: string, sharing: MemorySharing, draft: BlockDraft): Promise<BlockEditResult> {
     const { runId, now } = this.#scope;
-    const edit = { ...draft, at: now(), runId, labels: this.#ownLabels(), terms: toTerms(draft.text) };
+    const own = { runId, labels: this.#ownLabels(), author: this.#author };
+    const edit = { ...draft, ...own, at: now(), terms: toTerms(draft.text) };
     const result = await this.#store.memory.editBlock(this.#partition, this.#ownerOf(sharing), name, edit);
-    if (result.outcome === "conflict") this.#see(result.present?.labels);
+    if (result.outcome === "conflict") this.#seeBlock(result.present);
     return result;
   }
 
@@ -259,6 +261,19 @@ export class ScopedMemory implements RunMemory {
   /** Returns the labels of a write: the writer may have read here what it writes. */
   #ownLabels(): Labels {
     return Labels.join(this.#scope.labels(), this.#seen);
+  }
+
+  /** Notes that a block was read. One that another user's run has edited is untrusted: that run trusted its own user. */
+  #seeBlock(block: MemoryBlock | null): void {
+    this.#see(block?.labels);
+    const { authors = [] } = block ?? {};
+    if (authors.some((author) => author !== this.#author)) this.#see(Labels.of({ untrusted: true }));
+  }
+
+  /** The mark of the user. A hash, so that what is shared holds no id of a user. Null: no user. */
+  get #author(): string | null {
+    const { tenantId, userId } = this.#scope;
+    return userId && hash("sha256", JSON.stringify([tenantId, userId]), "base64url").slice(0, 22);
   }
 
   #see(labels: Labels | undefined): void {

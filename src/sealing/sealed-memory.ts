@@ -13,7 +13,7 @@ import {
 import type { Content, ContentOf } from "./content.ts";
 
 /**
- * Seals memory: values, keys and labels of facts, and texts and labels of blocks, with the tenant's key. Keys and terms
+ * Seals memory: values, keys and labels of facts, and texts, labels and authors of blocks, with the tenant's key. Keys and terms
  * are replaced by keyed hashes, different for each owner. The database can compare them, but reveals neither the terms
  * nor which users share them. Names of blocks, ids and times stay readable.
  */
@@ -80,9 +80,11 @@ function sealedBlocks(memory: Store["memory"], contentOf: ContentOf): Pick<Store
       const { text, limit, version } = edit;
       // Joined with the labels of the version that this replaces. If the version differs, the edit is refused.
       const labels = Labels.join(edit.labels, present?.labels);
-      const { sealed } = content.seal(placeOfBlock(owner, name, version + 1), { text, limit, labels });
+      const said = { text, limit, labels, ...MemoryBlock.joinAuthors(present, edit) };
+      const { sealed } = content.seal(placeOfBlock(owner, name, version + 1), said);
       const result = await memory.editBlock(partition, owner, name, {
         ...edit,
+        author: null,
         text: sealed,
         limit: sealed.length,
         labels: Labels.none,
@@ -132,9 +134,15 @@ function openFact(content: Content, owner: MemoryOwner, fact: Fact): Fact {
 /** Opens a block. @throws SealBrokenError, KeyDestroyedError */
 function openBlock(content: Content, owner: MemoryOwner, block: MemoryBlock): MemoryBlock {
   const said = content.open(placeOfBlock(owner, block.name, block.version), { sealed: block.text });
-  const { text, limit, labels } = isJsonObject(said) ? said : {};
+  const { text, limit, labels, authors } = isJsonObject(said) ? said : {};
   if (typeof text !== "string" || typeof limit !== "number") throw broken(owner);
-  return { ...block, text, limit, labels: requireLabels(owner, labels) };
+  return {
+    ...block,
+    text,
+    limit,
+    labels: requireLabels(owner, labels),
+    ...MemoryBlock.decodeAuthors(authors),
+  };
 }
 
 function requireLabels(owner: MemoryOwner, value: Json | undefined): Labels {

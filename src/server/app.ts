@@ -9,7 +9,7 @@ import { SharedTails } from "./shared-tails.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import { BrowserSessions } from "./browser-sessions.ts";
 import { checkContent, checkHeaders, checkNoBody, checkScope, Gate, readBody } from "./gate.ts";
-import { defaultLimits, type Limits, FairSemaphore, RateLimit, createPools } from "./limits.ts";
+import { createPools, defaultLimits, FairSemaphore, type Limits, RateLimit, takePermits } from "./limits.ts";
 import { PageFiles, pageHeaders, type PageOptions } from "./page-files.ts";
 import { type ServerMount, toMountedCall } from "./mount.ts";
 import { RecentTrees } from "./recent-trees.ts";
@@ -98,9 +98,10 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     recent: new RecentTrees(),
     pools: createPools(limits),
     uploads: new FairSemaphore("uploads", limits.uploads),
-    subscribers: new FairSemaphore("subscribers", limits.subscribers, limits.subscribersPerKey),
+    subscribers: new FairSemaphore("subscribers", limits.subscribers),
+    keySubscribers: new FairSemaphore("subscribers", Infinity, limits.subscribersPerKey),
   };
-  const gate = new Gate({ auth, hosts, origins, sessions });
+  const gate = new Gate({ auth, hosts, origins, sessions, limits, clock });
   const rate = new RateLimit(limits.requestsPerMinute, clock);
   const app = new Hono<Env>();
   app.use(async (context, next) => {
@@ -188,9 +189,11 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): 
   const query = decodeQuery(route.query, new URL(request.url).searchParams);
   if (!route.body) checkNoBody(request.headers);
   const most = maxBodyBytes(request, route, host);
-  const semaphores =
-    most > host.limits.bodyBytes ? [host.uploads, host.pools[route.pool]] : [host.pools[route.pool]];
-  const release = takePermits(semaphores, sharerOf(principal));
+  const sharer = sharerOf(principal);
+  const release = takePermits([
+    ...(most > host.limits.bodyBytes ? [[host.uploads, sharer] as const] : []),
+    [host.pools[route.pool], sharer],
+  ]);
   const body = await bodyOf(request, route, most).catch((error: unknown) => {
     release();
     throw error;
@@ -216,7 +219,7 @@ async function answerMount(context: Context<Env>, mount: ServerMount, host: Serv
   checkScope(caller, mount.scope);
   checkHeaders(request.headers);
   const principal = actForUser(caller, request.headers.get(userHeader));
-  const release = takePermits([host.pools.calls], sharerOf(principal));
+  const release = host.pools.mounts.take(sharerOf(principal));
   try {
     const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
     return await answerInTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
@@ -233,21 +236,6 @@ async function bodyOf(request: Request, { body }: Route, most: number): Promise<
 function maxBodyBytes(request: Request, { takesFiles = false }: Route, { limits }: ServerDeps): number {
   const isLarge = Number(request.headers.get("content-length") ?? 0) > limits.bodyBytes;
   return takesFiles && isLarge ? limits.uploadBytes : limits.bodyBytes;
-}
-
-/** Takes a permit of each semaphore, or of none. Returns a function that returns them. @throws HttpError */
-function takePermits(semaphores: readonly FairSemaphore[], key: string): () => void {
-  const taken: (() => void)[] = [];
-  const release = (): void => {
-    for (const each of taken) each();
-  };
-  try {
-    for (const semaphore of semaphores) taken.push(semaphore.take(key));
-  } catch (error) {
-    release();
-    throw error;
-  }
-  return release;
 }
 
 /** Refuses a request that no worker answers in time. The requested operation may still happen. @throws HttpError */

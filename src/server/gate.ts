@@ -1,7 +1,10 @@
+import type { Clock } from "#kernel";
 import { findExcess, hasInexactNumber } from "#base";
 import { loopbackPrincipal, mayDo, mayReadEntries, type Auth, type Principal, type Scope } from "./auth.ts";
 import { type BrowserSessions, checkPage } from "./browser-sessions.ts";
 import { HttpError } from "./http-error.ts";
+import type { Limits } from "./limits.ts";
+import { Strangers } from "./strangers.ts";
 import { namesTenant, refuseRequest, refuseTenant } from "./shape.ts";
 import { StructureBytes } from "./structure-bytes.ts";
 
@@ -14,6 +17,8 @@ export interface GateOptions {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly sessions: BrowserSessions;
+  readonly limits: Pick<Required<Limits>, "failuresPerMinute">;
+  readonly clock: Clock;
 }
 
 /** Checks before every route, in this order: host, origin, key, scope. No caller can name a tenant. */
@@ -22,9 +27,11 @@ export class Gate {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
   readonly #sessions: BrowserSessions;
+  readonly #strangers: Strangers;
 
-  constructor({ auth, hosts, origins, sessions }: GateOptions) {
+  constructor({ auth, hosts, origins, sessions, limits, clock }: GateOptions) {
     this.#auth = auth;
+    this.#strangers = new Strangers(limits.failuresPerMinute, clock);
     this.#sessions = sessions;
     this.#hosts = new Set([...loopbackNames, ...hosts].map((host) => host.toLowerCase()));
     this.#origins = new Set(origins);
@@ -70,7 +77,8 @@ export class Gate {
       }
     }
     const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get("authorization") ?? "")?.[1];
-    const principal = await this.#auth.authenticate(bearer ?? "");
+    const auth = this.#auth;
+    const principal = await this.#strangers.authenticate(bearer ?? "", (each) => auth.authenticate(each));
     if (bearer === undefined || !principal)
       throw new HttpError("unauthorized", "a valid API key is required: send Authorization: Bearer <key>");
     return principal;

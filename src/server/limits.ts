@@ -11,12 +11,18 @@ export interface Limits {
   readonly uploads?: number;
   /** Requests per API key. Default: 600. */
   readonly requestsPerMinute?: number;
+  /** Requests without a valid key, of all callers together. Default: 600. */
+  readonly failuresPerMinute?: number;
   /** Shortest seconds between two ticks of a schedule. Default: 60. */
   readonly scheduleIntervalS?: number;
   /** Milliseconds until a request must be answered, or a stream must begin. Default: 60,000. */
   readonly requestTimeoutMs?: number;
   /** Concurrent trees that are starting or not yet in the store, chats included. Default: 32. */
   readonly starts?: number;
+  /** Concurrent requests that cancel, pause or resume, decide about approvals, or switch something off. Default: 32. */
+  readonly control?: number;
+  /** Concurrent requests to mounted parts, such as MCP. Default: 64. */
+  readonly mounts?: number;
   /** Other concurrent requests that call a tree. Default: 64. */
   readonly calls?: number;
   /** Concurrent requests that only read the store. Default: 64. */
@@ -38,9 +44,12 @@ export const defaultLimits: Required<Limits> = {
   uploadBytes: 33_554_432,
   uploads: 8,
   requestsPerMinute: 600,
+  failuresPerMinute: 600,
   scheduleIntervalS: 60,
   requestTimeoutMs: 60_000,
   starts: 32,
+  control: 32,
+  mounts: 64,
   calls: 64,
   reads: 64,
   subscribers: 1_000,
@@ -54,30 +63,34 @@ export const defaultLimits: Required<Limits> = {
 export class RateLimit {
   readonly #perMinute: number;
   readonly #clock: Clock;
+  readonly #whose: string;
   /** When each key will have its whole allowance again. */
   readonly #fullAt = new Map<string, number>();
 
-  constructor(perMinute: number, clock: Clock) {
+  /** `whose`: the requests that it counts, for the error. */
+  constructor(perMinute: number, clock: Clock, whose = "with this key") {
     this.#perMinute = perMinute;
     this.#clock = clock;
+    this.#whose = whose;
   }
 
-  /** @throws HttpError */
+  /** Counts a request. @throws HttpError */
   take(key: string): void {
+    const fullAt = this.check(key);
+    if (this.#fullAt.size >= 10_000) this.#forget(this.#clock.now());
+    this.#fullAt.set(key, fullAt);
+  }
+
+  /** Checks whether one more request is allowed. Returns when its key has its whole allowance again. @throws HttpError */
+  check(key: string): number {
     const now = this.#clock.now();
     const costMs = 60_000 / this.#perMinute;
     const fullAt = Math.max(now, this.#fullAt.get(key) ?? now) + costMs;
     const waitMs = fullAt - now - 60_000;
-    if (waitMs > 0) {
-      const retryAfterS = Math.ceil(waitMs / 1000);
-      throw new HttpError(
-        "too-many-requests",
-        `too many requests with this key: retry after ${retryAfterS} s`,
-        { retryAfterS },
-      );
-    }
-    if (this.#fullAt.size >= 10_000) this.#forget(now);
-    this.#fullAt.set(key, fullAt);
+    if (waitMs <= 0) return fullAt;
+    const retryAfterS = Math.ceil(waitMs / 1000);
+    const message = `too many requests ${this.#whose}: retry after ${retryAfterS} s`;
+    throw new HttpError("too-many-requests", message, { retryAfterS });
   }
 
   #forget(now: number): void {
@@ -85,15 +98,19 @@ export class RateLimit {
   }
 }
 
-/** The pool a request counts against. Starts have their own, so they cannot block reads or control calls. */
-export type Pool = "starts" | "calls" | "reads";
+const pools = ["starts", "control", "mounts", "calls", "reads"] as const;
+
+/**
+ * The pool a request counts against. What stops or decides something has a pool of its own, so that no other request can
+ * keep a caller from it.
+ */
+export type Pool = (typeof pools)[number];
 
 /** Creates the semaphores of a server, one for each pool. */
-export const createPools = (limits: Required<Limits>): Readonly<Record<Pool, FairSemaphore>> => ({
-  starts: new FairSemaphore("starts", limits.starts),
-  calls: new FairSemaphore("calls", limits.calls),
-  reads: new FairSemaphore("reads", limits.reads),
-});
+export function createPools(limits: Required<Limits>): Readonly<Record<Pool, FairSemaphore>> {
+  const entries = pools.map((pool) => [pool, new FairSemaphore(pool, limits[pool])]);
+  return Object.fromEntries(entries);
+}
 
 /** A semaphore with fair shares: one key may hold at most as many permits as remain free. */
 export class FairSemaphore {
@@ -135,4 +152,22 @@ export class FairSemaphore {
       else this.#taken.set(key, left);
     };
   }
+}
+
+/** A semaphore, and the key to take a permit for. */
+type Permit = readonly [semaphore: FairSemaphore, key: string];
+
+/** Takes all of these permits, or none. Returns a function that returns them. @throws HttpError */
+export function takePermits(permits: readonly Permit[]): () => void {
+  const taken: (() => void)[] = [];
+  const release = (): void => {
+    for (const each of taken) each();
+  };
+  try {
+    for (const [semaphore, key] of permits) taken.push(semaphore.take(key));
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
 }

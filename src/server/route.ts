@@ -1,12 +1,12 @@
 import type { Clock, StartLimits } from "#kernel";
 import type { Runtime } from "#runtime";
-import type { Principal, Scope } from "./auth.ts";
+import { sharerOf, type Principal, type Scope } from "./auth.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import type { DevTools } from "./dev-tools.ts";
 import { byteStream, type StreamType } from "./event-stream.ts";
 import type { SharedTails } from "./shared-tails.ts";
 import type { LiveStreams } from "./live/live-streams.ts";
-import type { Limits, FairSemaphore, Pool } from "./limits.ts";
+import { type FairSemaphore, type Limits, type Pool, takePermits } from "./limits.ts";
 import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 import type { TreeSnapshots } from "./tree-snapshots.ts";
@@ -32,7 +32,9 @@ export interface ServerDeps {
   readonly page: string | null;
   readonly recent: RecentTrees;
   readonly pools: Readonly<Record<Pool, FairSemaphore>>;
+  /** Places for streams, shared by tenants, and those of each key. */
   readonly subscribers: FairSemaphore;
+  readonly keySubscribers: FairSemaphore;
   /** Places for bodies with files. */
   readonly uploads: FairSemaphore;
 }
@@ -109,7 +111,10 @@ export async function subscribe(
     headers = {},
   }: { readonly type?: StreamType; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
-  const leave = host.subscribers.take(principal.id);
+  const leave = takePermits([
+    [host.keySubscribers, principal.id],
+    [host.subscribers, sharerOf(principal)],
+  ]);
   const stop = new AbortController();
   const onClose = (): void => {
     leave();

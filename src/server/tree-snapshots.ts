@@ -1,8 +1,9 @@
-import { hideDiagnostic, Partition, RunId, type TreeId } from "#kernel";
+import { Partition, RunId, type TreeId } from "#kernel";
 import { LruMap } from "#base";
 import type { Runtime } from "#runtime";
 import { TreeModel, type TreeSnapshot } from "#view";
-import { mayReadContent, partitionOf, type Principal } from "./auth.ts";
+import { partitionOf, type Principal } from "./auth.ts";
+import { eventViewOf, showEvent } from "./withhold.ts";
 
 const maxTrees = 64;
 const eventsPerRead = 1_000;
@@ -19,9 +20,9 @@ export class TreeSnapshots {
     this.#runtime = runtime;
   }
 
-  /** Returns a tree up to its newest stored event. Errors of the program's code are left out unless the caller may read them. */
+  /** Returns a tree up to its newest stored event. Errors are shown as far as the caller may read them. */
   async read(principal: Principal, tree: TreeId): Promise<TreeSnapshot> {
-    const key = `${mayReadContent(principal) ? "content" : "figures"} ${Partition.key(partitionOf(principal), tree)}`;
+    const key = `${eventViewOf(principal)} ${Partition.key(partitionOf(principal), tree)}`;
     const known = this.#live.get(key);
     const model = await this.#continue(known ?? new TreeModel(tree), principal);
     if (!isOver(model)) {
@@ -35,11 +36,11 @@ export class TreeSnapshots {
   async #continue(model: TreeModel, principal: Principal): Promise<TreeModel> {
     const { events } = this.#runtime.store;
     const partition = partitionOf(principal);
-    const isReader = mayReadContent(principal);
+    const view = eventViewOf(principal);
     for (;;) {
       const range = { after: model.seq, limit: eventsPerRead };
       const found = await events.read(partition, model.treeId, range);
-      for (const event of found) model.apply(isReader ? event : hideDiagnostic(event));
+      for (const event of found) model.apply(showEvent(view, event));
       if (found.length < eventsPerRead) return model;
     }
   }

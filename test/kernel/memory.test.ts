@@ -1,6 +1,17 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { EntryId, MemoryHit, MemoryItem, MemoryOwner, SessionId, toTerms, UserId, weighTerms } from "#kernel";
+import {
+  EntryId,
+  type Json,
+  MemoryBlock,
+  MemoryHit,
+  MemoryItem,
+  MemoryOwner,
+  SessionId,
+  toTerms,
+  UserId,
+  weighTerms,
+} from "#kernel";
 
 const id = fc.stringMatching(/^[\x21-\x7e]{1,40}$/);
 const user = fc.option(id.map(UserId.of));
@@ -86,4 +97,16 @@ test("a rarer term weighs more, and a very common one has no weight beside it", 
 test("hits of several owners are one list: by score, then newest first", () => {
   const best = MemoryHit.best([hit(1, 9), hit(2, 1, "b"), hit(2, 1, "a"), hit(2, 5)], 3);
   expect(best).toEqual([hit(2, 5), hit(2, 1, "a"), hit(2, 1, "b")]);
+});
+
+test.each<Json>([[], ["ann", 3], ["ann", "bob", "eve"], "ann", null, { ann: true }])(
+  "authors that cannot be read count as several, so a block gains no trust: %j",
+  (stored) => {
+    expect(new Set(MemoryBlock.decodeAuthors(stored).authors).size).toBe(2);
+  },
+);
+
+test.each([["ann"], ["ann", "bob"]])("stored authors are read as they were written", (...authors) => {
+  expect(MemoryBlock.decodeAuthors(authors)).toEqual({ authors });
+  expect(MemoryBlock.decodeAuthors(undefined)).toEqual({});
 });

@@ -1,4 +1,4 @@
-import { agent, createRuntime, UserId } from "reeve";
+import { agent, createRuntime, Json, UserId } from "reeve";
 import { type Store } from "reeve/store";
 import { apiKeys, createApiKey, type Scope, serverApp } from "reeve/server";
 import { memoryStore } from "reeve/stores/memory";
@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { codeOf, type Reply } from "./ask.ts";
 import { chatWith } from "./chat.ts";
 import { closing } from "./closing.ts";
+import { Subscription } from "./sse.ts";
 import { counter, TestServer, inAYear, approvalAgent } from "./test-server.ts";
 
 type Keys = Readonly<Record<"ada" | "bob" | "plain" | "trusted" | "admin", string>>;
@@ -186,6 +187,32 @@ test("starting a tree under another user's tree id is a conflict that reveals no
   }
   expect((await site.get("/runs/report", { key: keys.bob })).status).toBe(404);
   expect((await site.get("/runs/report", { key: keys.ada })).status).toBe(200);
+});
+
+test("a tree that works for no user is shown to no user, and none of them changes it", async () => {
+  const { site, keys } = await open();
+  expect((await site.post("/runs", { ...start, id: "ours" }, { key: keys.plain })).status).toBe(202);
+  await expect.poll(() => userOf(site, "ours")).toBeNull();
+  for (const as of [{ key: keys.ada }, { key: keys.trusted, ...forUser("ada") }]) {
+    for (const path of ["/runs/ours", "/runs/ours/result", "/runs/ours/events", "/runs/ours/agents"])
+      expect([path, (await site.get(path, as)).status]).toEqual([path, 404]);
+    expect((await site.post("/runs/ours/cancel", {}, as)).status).toBe(404);
+    expect((await site.get("/runs", as)).json).toMatchObject({ items: [] });
+  }
+  expect((await site.get("/runs/ours", { key: keys.plain })).json).toMatchObject({ status: "waiting" });
+});
+
+test("a live stream for one user is not found for another user of the same key", async () => {
+  const { site, keys } = await open();
+  const key = keys.trusted;
+  const stream = await Subscription.to(`${site.url}/live`, { key, ...forUser("ada") });
+  const [opened] = await stream.readUntil((messages) => messages.some(({ event }) => event === "opened"));
+  const { id } = Json.as<{ readonly id: string }>(JSON.parse(opened?.data ?? "null"));
+  const change = async (user: string): Promise<number> =>
+    (await site.post(`/live/${id}`, { trees: [] }, { key, ...forUser(user) })).status;
+  expect([await change("bob"), await change("ada")]).toEqual([404, 200]);
+  expect((await site.post(`/live/${id}`, { trees: [] }, { key })).status).toBe(404);
+  await stream.drop();
 });
 
 test("a decision is recorded under the key and the user for whom it was made", async () => {

@@ -1,16 +1,10 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Clock,
-  hideDiagnostic,
-  NotFoundError,
-  type NumberedEvent,
-  type RunId,
-  type TreeId,
-} from "#kernel";
+import { type Clock, NotFoundError, type NumberedEvent, type RunId, type TreeId } from "#kernel";
 import type { RunDelta, RunHandle, Runtime } from "#runtime";
-import { mayReadContent, mayReadEntries, type Principal } from "../auth.ts";
+import { mayReadEntries, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
 import type { SharedTails } from "../shared-tails.ts";
+import { eventViewOf, showEvent, type EventView } from "../withhold.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { type RunChanges, RunChangeFeeds } from "./run-changes.ts";
 import { runPieces } from "./run-pieces.ts";
@@ -164,8 +158,7 @@ export class LiveStream {
     this.#trees.set(run.treeId, { after, stop });
     const { principal } = this;
     const batches = this.#host.feeds.batches({ run, principal, after, signal: stop.signal });
-    const isReader = mayReadContent(principal);
-    this.#streams.add(toEvents(run.treeId, batches, isReader), stop.signal);
+    this.#streams.add(toEvents(run.treeId, batches, eventViewOf(principal)), stop.signal);
   }
 
   /** The last event that was sent of each tree. */
@@ -190,8 +183,8 @@ async function* toPieces(pieces: AsyncGenerator<readonly RunDelta[], void>): Asy
 async function* toEvents(
   tree: TreeId,
   batches: AsyncGenerator<readonly NumberedEvent[], void>,
-  isReader: boolean,
+  view: EventView,
 ): AsyncGenerator<Item, void> {
-  for await (const events of batches) yield { tree, events: isReader ? events : events.map(hideDiagnostic) };
+  for await (const events of batches) yield { tree, events: events.map((event) => showEvent(view, event)) };
   yield { over: tree };
 }

@@ -3,6 +3,7 @@ import type { RunHandle } from "#runtime";
 import type { Scope } from "../auth.ts";
 import { contentFields, labels } from "../content-shapes.ts";
 import { toJsonResponse, type Route, route } from "../route.ts";
+import type { Pool } from "../limits.ts";
 import { dollars, type ObjectShape, priority, shape } from "../shape.ts";
 import { findRun } from "./find-run.ts";
 
@@ -11,6 +12,7 @@ interface Action<Body> {
   readonly scope: Scope;
   readonly summary: string;
   readonly takesFiles?: boolean;
+  readonly pool?: Pool;
   readonly body?: ObjectShape<Body>;
   readonly act: (run: RunHandle, body: Body) => Promise<unknown>;
 }
@@ -73,6 +75,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "pause",
     scope: "run",
+    pool: "control",
     summary: "Pause the run and everything below it; the same id counts once",
     body: operation,
     act: (run, body) => run.pause(body),
@@ -80,6 +83,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "resume",
     scope: "run",
+    pool: "control",
     summary: "Resume a paused run; the same id counts once",
     body: operation,
     act: (run, body) => run.resume(body),
@@ -87,6 +91,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "cancel",
     scope: "run",
+    pool: "control",
     summary: "Cancel the run and everything below it; answers when all runs have ended",
     body: shape.object({ reason: shape.optional(shape.text()) }),
     act: (run, { reason }) => run.cancel(reason),
@@ -94,6 +99,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "reprioritize",
     scope: "admin",
+    pool: "control",
     summary: "Change the priority of the run; the same id counts once",
     body: shape.object({ priority, id }),
     act: (run, body) => run.reprioritize(body.priority, { id: body.id }),
@@ -101,6 +107,7 @@ export const actionRoutes: readonly Route[] = [
   action({
     name: "top-up",
     scope: "admin",
+    pool: "control",
     summary: "Raise the limits of the run and, for a root, of the tree; the same id counts once",
     body: shape.object({
       maxTokens: shape.optional(shape.integer()),

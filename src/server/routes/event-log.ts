@@ -1,7 +1,8 @@
-import { eventTypes, hideDiagnostic, type NumberedEvent } from "#kernel";
-import { mayReadContent, partitionOf } from "../auth.ts";
+import { eventTypes, type NumberedEvent } from "#kernel";
+import { partitionOf } from "../auth.ts";
 import { type Route, route } from "../route.ts";
 import { refuseRequest, type Shape, shape } from "../shape.ts";
+import { eventViewOf, showEvent } from "../withhold.ts";
 import { toCompressedResponse } from "./runs.ts";
 import { findRun } from "./find-run.ts";
 
@@ -44,7 +45,7 @@ export const eventLogRoutes: readonly Route[] = [
       const { size = 500, own = false, type: names } = query;
       const isWanted = (event: NumberedEvent): boolean =>
         (!own || event.runId === runId) && (!names || names.some((name) => isOf(event.type, name)));
-      const isReader = mayReadContent(principal);
+      const view = eventViewOf(principal);
       const items: NumberedEvent[] = [];
       let seq = query.after ?? 0;
       let isEnd = false;
@@ -59,7 +60,7 @@ export const eventLogRoutes: readonly Route[] = [
             break;
           }
           seq = event.seq;
-          if (isWanted(event)) items.push(isReader ? event : hideDiagnostic(event));
+          if (isWanted(event)) items.push(showEvent(view, event));
         }
       }
       const next = isEnd ? null : String(seq);

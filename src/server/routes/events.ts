@@ -1,10 +1,11 @@
-import { hideDiagnostic, type NumberedEvent } from "#kernel";
+import type { NumberedEvent } from "#kernel";
 import type { RunDelta, RunHandle } from "#runtime";
-import { mayReadContent, mayReadEntries, type Principal } from "../auth.ts";
+import { mayReadEntries, type Principal } from "../auth.ts";
 import { frame } from "../event-stream.ts";
 import { listenAtOnce, merge } from "../merge.ts";
 import { type Call, type Route, route, subscribe } from "../route.ts";
 import { refuseRequest, shape } from "../shape.ts";
+import { eventViewOf, showEvent } from "../withhold.ts";
 import { findRun } from "./find-run.ts";
 
 export const eventRoutes: readonly Route[] = [
@@ -66,12 +67,13 @@ async function* toEventFrames(
   yield frame("{}", { event: "end" });
 }
 
-/** Removes errors of user code unless the caller may read content. */
+/** Yields events with what the caller may read. */
 async function* shownTo(
   principal: Principal,
   events: AsyncGenerator<NumberedEvent, void>,
 ): AsyncGenerator<NumberedEvent, void> {
-  for await (const event of events) yield mayReadContent(principal) ? event : hideDiagnostic(event);
+  const view = eventViewOf(principal);
+  for await (const event of events) yield showEvent(view, event);
 }
 
 async function* emptyStream(): AsyncGenerator<never, void> {}

@@ -43,6 +43,7 @@ export const switchRoutes: readonly Route[] = [
     method: "post",
     path: "/switches/disable",
     scope: "admin",
+    pool: "control",
     summary: "Disable the tenant, an agent or a tool until it is enabled again",
     body: shape.object({ ...target, reason: shape.optional(shape.text({ max: 500 })) }),
     handle: async ({ host, principal, body }) => {
@@ -58,6 +59,7 @@ export const switchRoutes: readonly Route[] = [
     method: "post",
     path: "/switches/enable",
     scope: "admin",
+    pool: "control",
     summary: "Enable the tenant, an agent or a tool: held runs continue",
     body: shape.object(target),
     handle: async ({ host, principal, body }) => {

@@ -118,7 +118,8 @@ export class MemoryMemories implements MemoryStore {
     const { text, limit, runId, at, terms = [] } = edit;
     const version = edit.version + 1;
     const labels = Labels.join(edit.labels, present?.labels);
-    memory.blocks.set(name, copy({ name, text, limit, version, updatedAt: at, runId, labels }));
+    const authors = MemoryBlock.joinAuthors(present, edit);
+    memory.blocks.set(name, copy({ name, text, limit, version, updatedAt: at, runId, labels, ...authors }));
     put(memory, { item: MemoryItem.block(name), at, terms });
     const receipt = { name, version, updatedAt: at };
     memory.receipts.set(edit.id, receipt);

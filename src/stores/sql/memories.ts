@@ -138,7 +138,8 @@ export class SqlMemories implements MemoryStore {
       const { text, limit, runId, at, terms = [] } = edit;
       const version = edit.version + 1;
       const labels = Labels.join(edit.labels, present?.labels);
-      const row = { version, updated_at: at, body: JSON.stringify({ text, limit, runId, labels }) };
+      const body = { text, limit, runId, labels, ...MemoryBlock.joinAuthors(present, edit) };
+      const row = { version, updated_at: at, body: JSON.stringify(body) };
       await db
         .insertInto("reeve_memory_block")
         .values({ ...own, name, ...row })
@@ -305,7 +306,7 @@ function factOf(row: Selectable<Tables["reeve_memory_fact"]>): Fact {
 
 function blockOf({ name, version, updated_at, body }: Selectable<Tables["reeve_memory_block"]>): MemoryBlock {
   const said: unknown = JSON.parse(body);
-  const { text, limit, runId, labels } = isJsonObject(said) ? said : {};
+  const { text, limit, runId, labels, authors } = isJsonObject(said) ? said : {};
   return {
     name,
     text: typeof text === "string" ? text : "",
@@ -314,5 +315,6 @@ function blockOf({ name, version, updated_at, body }: Selectable<Tables["reeve_m
     updatedAt: updated_at,
     runId: parseRunId(runId),
     labels: decodeLabels(labels),
+    ...MemoryBlock.decodeAuthors(authors),
   };
 }

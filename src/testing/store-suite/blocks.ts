@@ -109,6 +109,21 @@ export const blockCases: readonly StoreCase[] = [
     assert.deepEqual((await memory.block(tenant, annOwns, name))?.labels, { ...untrusted, private: true });
   }),
 
+  storeCase("a block keeps two of its authors, and edits without one add none", async ({ store, tenant }) => {
+    const { memory } = store;
+    const authorsAfter = async (version: number, author: string | null): Promise<unknown> => {
+      const edit = { ...blockEditOf(`w${version + 1}`, { version, text: `${version}` }), author };
+      await memory.editBlock(tenant, annOwns, name, edit);
+      return (await memory.block(tenant, annOwns, name))?.authors;
+    };
+    assert.equal(await authorsAfter(0, null), undefined);
+    assert.deepEqual(await authorsAfter(1, "ann"), ["ann"]);
+    assert.deepEqual(await authorsAfter(2, "ann"), ["ann"]);
+    assert.deepEqual(await authorsAfter(3, "bob"), ["ann", "bob"]);
+    assert.deepEqual(await authorsAfter(4, "eve"), ["ann", "bob"]);
+    assert.deepEqual(await authorsAfter(5, null), ["ann", "bob"]);
+  }),
+
   storeCase("a text beyond its limit and an invalid name, limit or id are refused", async (desk) => {
     const { memory } = desk.store;
     const edit = (fields: object, block = name): Promise<unknown> =>

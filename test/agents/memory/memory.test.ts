@@ -148,7 +148,11 @@ const labelledLead = (model: Model) =>
   agent({ name: "lead", model, tools: [page, account], extensions: [remembers] });
 
 /** The labels that a probe of the permissions sees. */
-async function labelsAfter(store: Store, script: ScriptedModel): Promise<unknown> {
+async function labelsAfter(
+  store: Store,
+  script: ScriptedModel,
+  user: string = request.user,
+): Promise<unknown> {
   const seen: unknown[] = [];
   const lead = agent({
     name: "lead",
@@ -158,7 +162,7 @@ async function labelsAfter(store: Store, script: ScriptedModel): Promise<unknown
     permissions: { decide: ({ labels }) => (seen.push(labels), "allow") },
   });
   await using t = testRuntime({ agents: [lead], store });
-  expect((await t.run(lead, "go", request)).status).toBe("completed");
+  expect((await t.run(lead, "go", { ...request, user })).status).toBe("completed");
   return seen.at(-1);
 }
 
@@ -193,6 +197,27 @@ test("a run with untrusted and private content needs approval to write memory th
   await using t = testRuntime({ agents: [lead], store });
   await t.run(lead, "go", request);
   expect(await store.memory.block(acme, MemoryOwner.tenant, "project")).toBeNull();
+});
+
+const editProject = (text: string) =>
+  call("edit_shared_block", { block: "project", old_text: "", new_text: text });
+
+test("a shared block that a run of another user edited is untrusted for its reader, and not for its author", async () => {
+  const store = memoryStore();
+  const lead = labelledLead(scriptedModel([editProject("by eve"), say("done")]));
+  const readBy = async (user: string): Promise<boolean> => {
+    const seen = await labelsAfter(store, scriptedModel([call("fetch_page", {}), say("done")]), user);
+    return Json.as<{ readonly untrusted: boolean }>(Json.of(seen)).untrusted;
+  };
+  await using t = testRuntime({ agents: [lead], store });
+  await t.run(lead, "go", { ...request, user: "eve" });
+  expect([await readBy("eve"), await readBy("bob")]).toEqual([false, true]);
+  const own = labelledLead(scriptedModel([editProject("by bob"), say("done")]));
+  await using other = testRuntime({ agents: [own], store });
+  await other.run(own, "go", { ...request, user: "bob" });
+  expect([await readBy("eve"), await readBy("bob")]).toEqual([true, true]);
+  const block = await store.memory.block(acme, MemoryOwner.tenant, "project");
+  expect(JSON.stringify(block?.authors)).not.toMatch(/eve|bob/);
 });
 
 test("a block written by a run without labels adds no labels", async () => {
