@@ -40,6 +40,12 @@ export interface AuditReport {
   readonly hadHead: boolean;
 }
 
+/** The signed part of a report. */
+interface ReportBody extends Omit<AuditReport, "at"> {
+  /** The head that the last verified chain had. A fault does not change it. Null: none was verified yet. */
+  readonly known: AuditHead | null;
+}
+
 const linksPerPage = 500;
 
 /** Audited decisions in the store: one keyed hash chain per tenant. */
@@ -107,8 +113,9 @@ export class Audit {
   }
 
   /**
-   * Verifies the whole chain. `head`: a head it once had. `onProgress` is called after each page with the number of
-   * links verified. The report is stored for {@link Audit.lastReport}. @throws TypeError without a store.
+   * Verifies the whole chain, also against the last report: links that it verified must still be there. `head`: another
+   * head the chain once had. `onProgress` is called after each page with the number of links verified. The report is
+   * stored for {@link Audit.lastReport}. @throws TypeError without a store.
    */
   async verify({
     tenant,
@@ -121,8 +128,11 @@ export class Audit {
     const { store, now } = this.#need();
     const partition = Partition.of(tenant);
     const keys = await this.#keys(partition);
-    const verdict = await verifyChain(pagesOf(store, partition), keys, head, onProgress);
-    const check = keys.signCheck(now(), Json.of({ verdict, hadHead: head !== null }));
+    const known = (await this.#readReport(partition, keys))?.body.known ?? null;
+    const kept = [head, known].flatMap((each) => each ?? []);
+    const verdict = await verifyChain(pagesOf(store, partition), keys, kept, onProgress);
+    const body: ReportBody = { verdict, hadHead: head !== null, known: verdict.ok ? verdict.head : known };
+    const check = keys.signCheck(now(), Json.of(body));
     // The report is valid even if it cannot be stored.
     await store.audit.keepCheck(partition, check).catch(() => undefined);
     return verdict;
@@ -133,11 +143,18 @@ export class Audit {
    * changed since. @throws TypeError without a store.
    */
   async lastReport({ tenant }: TenantFilter = {}): Promise<AuditReport | null> {
-    const { store } = this.#need();
     const partition = Partition.of(tenant);
-    const check = await store.audit.check(partition);
-    if (!check || !(await this.#keys(partition)).isSigned(check)) return null;
-    return { at: check.at, ...Json.as<Omit<AuditReport, "at">>(check.body) };
+    const report = await this.#readReport(partition, await this.#keys(partition));
+    return report && { at: report.at, verdict: report.body.verdict, hadHead: report.body.hadHead };
+  }
+
+  /** Returns the last report. Null: there is none, or it is not signed with one of these keys. */
+  async #readReport(
+    partition: Partition,
+    keys: ChainKeys,
+  ): Promise<{ readonly at: number; readonly body: ReportBody } | null> {
+    const check = await this.#need().store.audit.check(partition);
+    return check && keys.isSigned(check) ? { at: check.at, body: Json.as(check.body) } : null;
   }
 
   async #keys(partition: Partition): Promise<ChainKeys> {

@@ -7,9 +7,9 @@ export type AuditFault =
   | LinkFault
   /** The content of the link cannot be opened. */
   | "unreadable"
-  /** The chain ends before the head stored elsewhere, or records itself that links are missing. */
+  /** The chain ends before a head that it once had, or records itself that links are missing. */
   | "truncated"
-  /** The links are consistent, but the head stored elsewhere is not among them. */
+  /** The links are consistent, but a head that it once had is not among them. */
   | "forked";
 
 /** Whether a chain is whole. `at` is the index of its first fault. */
@@ -21,13 +21,13 @@ export type AuditVerdict =
 export type AuditPage = readonly AuditEntry[] | "unreadable";
 
 /**
- * Verifies a chain from its first link. `kept`: a head it once had. `onPage` is called with the number of links
+ * Verifies a chain from its first link. `kept`: heads it once had. `onPage` is called with the number of links
  * verified.
  */
 export async function verifyChain(
   pages: AsyncIterable<AuditPage> | Iterable<AuditPage>,
   keys: ChainKeys,
-  kept: AuditHead | null = null,
+  kept: readonly AuditHead[] = [],
   onPage: (checked: number) => void = () => undefined,
 ): Promise<AuditVerdict> {
   let head: AuditHead | null = null;
@@ -38,11 +38,11 @@ export async function verifyChain(
       const fault = keys.faultOf(link, head);
       if (fault) return faulty(fault);
       if (isMovedBack(link)) return faulty("truncated");
-      if (link.index === kept?.index && link.hash !== kept.hash) return faulty("forked");
+      if (kept.some(({ index, hash }) => index === link.index && hash !== link.hash)) return faulty("forked");
       head = { index: link.index, hash: link.hash };
     }
     onPage((head?.index ?? -1) + 1);
   }
   const length = (head?.index ?? -1) + 1;
-  return kept && kept.index >= length ? faulty("truncated") : { ok: true, length, head };
+  return kept.some(({ index }) => index >= length) ? faulty("truncated") : { ok: true, length, head };
 }

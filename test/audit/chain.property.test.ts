@@ -18,7 +18,7 @@ test.each(Object.entries(mishaps))("in every log, %s is detected at its position
   await fc.assert(
     fc.asyncProperty(logs, async ({ log, ...places }) => {
       const { log: tampered, kept, ...expected } = mishap(log, places);
-      const verdict = await verifyChain(pagesOf(tampered), keys, kept);
+      const verdict = await verifyChain(pagesOf(tampered), keys, kept ? [kept] : []);
       expect(verdict).toMatchObject({ ok: false, ...expected });
     }),
     { numRuns: scale },
@@ -46,7 +46,7 @@ test("an unchanged log has no fault, whichever of its heads was kept", async () 
         length: log.length,
         head: head ? { index: head.index, hash: head.hash } : null,
       };
-      expect(await verifyChain(pagesOf(log), keys, log[i])).toEqual(whole);
+      expect(await verifyChain(pagesOf(log), keys, log.slice(0, i + 1))).toEqual(whole);
     }),
     { numRuns: 10 * scale },
   );
@@ -55,7 +55,7 @@ test("an unchanged log has no fault, whichever of its heads was kept", async () 
 
 test("an empty chain is valid, unless a head was kept", async () => {
   expect(await verifyChain([], keys)).toEqual({ ok: true, length: 0, head: null });
-  expect(await verifyChain([], keys, { index: 0, hash: "h" })).toEqual({
+  expect(await verifyChain([], keys, [{ index: 0, hash: "h" }])).toEqual({
     ok: false,
     at: 0,
     fault: "truncated",

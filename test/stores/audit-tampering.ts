@@ -14,7 +14,7 @@ interface Tampering {
   readonly statements: readonly string[];
   readonly at: number;
   readonly fault: AuditFault;
-  /** Whether only a stored head reveals it. */
+  /** Whether only a head that the chain once had reveals it: that of the last report, or one that was stored elsewhere. */
   readonly kept?: true;
   /** Links that the program itself writes afterwards, unaware of it. */
   readonly thenWrites?: number;
@@ -124,7 +124,9 @@ export async function auditTampering(
       for (const statement of tampering.statements)
         await execute(statement.replaceAll("TENANT", `tenant_id = '${tenant}'`));
       await write(store, tenant, "later", tampering.thenWrites ?? 0);
-      await check(audit, { tenant, head, name, tampering });
+      const forget = (): Promise<unknown> =>
+        execute(`delete from reeve_audit_check where tenant_id = '${tenant}'`);
+      await check(audit, { tenant, head, name, tampering, forget });
     }
 }
 
@@ -135,13 +137,19 @@ async function check(
     readonly head: AuditHead | null;
     readonly name: string;
     readonly tampering: Tampering;
+    /** Removes the last report. */
+    readonly forget: () => Promise<unknown>;
   },
 ): Promise<void> {
-  const { tenant, head, name, tampering } = given;
+  const { tenant, head, name, tampering, forget } = given;
   const { at, fault, kept } = tampering;
+  const found = { name, ok: false, at, fault };
+  // A report of a fault does not replace the head that was verified.
+  for (let time = 1; time <= 2; time++) expect({ name, ...(await audit.verify({ tenant })) }).toEqual(found);
+  await forget();
   if (kept) expect(await audit.verify({ tenant })).toMatchObject({ ok: true });
-  const verdict = await audit.verify({ tenant, ...(kept && { head }) });
-  expect({ name, ...verdict }).toEqual({ name, ok: false, at, fault });
+  await forget();
+  expect({ name, ...(await audit.verify({ tenant, ...(kept && { head }) })) }).toEqual(found);
 }
 
 /** Two at a time. */
