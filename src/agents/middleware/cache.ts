@@ -37,7 +37,8 @@ export interface CacheOptions {
  * Creates a cache. An equal call of the same user, agent and version gets the earlier answer: nothing is reserved or
  * charged. A tool may depend on the user through `currentScope()`, which is not part of its arguments: only a layer
  * whose calls do not may share its answers within the tenant. Concurrent identical calls in one process are
- * deduplicated; in two processes both are made, and the last answer is kept. Complete answers and results of safe
+ * deduplicated; if the first one fails, or its answer cannot be kept, the others are made. In two processes both are
+ * made, and the last answer is kept. Complete answers and results of safe
  * effect tools are cached. A failure, a refusal, a truncated answer, and the result of a riskier tool or of a memory
  * tool are never cached. A run with retention `none` neither reads nor writes the cache.
  */
@@ -56,18 +57,23 @@ export function cache(options: CacheOptions = {}): ChatMiddleware & FunctionMidd
       const answers = (where === "store" ? scope.cache : null) ?? inProcess(own, scope);
       const owner = [scope.tenantId, share === "user" ? scope.userId : null];
       const key = await digest([version, share, owner, scope.version, context.agentName, subject(context)]);
-      for (;;) {
-        if (await getCachedAnswer(context, answers, key))
-          return scope.note("cache", `answered from the ${where}`);
-        const other = inFlight.get(key);
-        if (!other) break;
+      const isKept = (): Promise<boolean> => getCachedAnswer(context, answers, key);
+      const make = async (): Promise<void> => {
+        await next();
+        await keepWhole(context, answers, { key, ttlS, limits });
+      };
+      if (await isKept()) return scope.note("cache", `answered from the ${where}`);
+      const other = inFlight.get(key);
+      if (other) {
         await rejectOnAbort(other, scope.signal);
+        if (await isKept()) return scope.note("cache", `answered from the ${where}`);
+        // It failed, or its answer cannot be kept. Waiting for each other would make all calls one after the other.
+        return make();
       }
       const made = Promise.withResolvers<void>();
       inFlight.set(key, made.promise);
       try {
-        await next();
-        await keepWhole(context, answers, { key, ttlS, limits });
+        await make();
       } finally {
         inFlight.delete(key);
         made.resolve();
