@@ -13,6 +13,7 @@ export { denials } from "./words/asides.ts";
 export { denialText, limitText, refusedDimension } from "./words/limit-text.ts";
 export { remedies } from "./words/remedies.ts";
 export { reasonText, statusText, statusWidth, type Tone } from "./words/status-text.ts";
-export { showInvisible } from "./words/show-invisible.ts";
+export { showMisleading } from "./words/show-misleading.ts";
+export { codeOf, describeLookAlike } from "./words/look-alike.ts";
 export { whyNotBegun, whyUnanswered } from "./words/why-stuck.ts";
 export { why } from "./words/why.ts";

@@ -74,9 +74,11 @@ test.each([
   ["a\u{E0041}\u{E0042}b", '"a⟨U+E0041 tag A⟩⟨U+E0042 tag B⟩b"'],
   ["a\u00A0b\u3164c\uFE0Fd", '"a⟨U+00A0 no-break space⟩b⟨U+3164 invisible⟩c⟨U+FE0F invisible⟩d"'],
   ["a\u2066b\u2069\u00AD", '"a⟨U+2066 left-to-right isolate⟩b⟨U+2069 end of isolate⟩⟨U+00AD soft hyphen⟩"'],
+  ["p\u0430ypal.com to Anna", '"p\u0430ypal.com⟨\u0430 is Cyrillic U+0430⟩ to Anna"'],
+  ["\u0410\u043D\u043D\u0430 \u03A9", '"\u0410\u043D\u043D\u0430 \u03A9"'],
   ["line 1\nline 2\u001B[2K", String.raw`"line 1\nline 2\u001b[2K"`],
   ["Grüße, 世界 ✓", '"Grüße, 世界 ✓"'],
-])("characters that a terminal does not show are named: %j", (to, text) => {
+])("characters that a terminal does not show, and look-alike letters, are named: %j", (to, text) => {
   expect(approverScreen({ to }).at(-1)).toBe(`  to: ${text}`);
   expect(approverScreen({ [to]: 1 }).at(-1)).not.toMatch(/[\p{Cf}\p{Cc}]/u);
 });

@@ -1,25 +1,13 @@
 import { Fragment, memo, type ReactNode, useState } from "react";
+import { codeOf, describeLookAlike } from "#view";
 import { count } from "./amounts.ts";
 
 /** Characters that are invisible or change the order of other characters. */
 const hidden =
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** A letter of an alphabet that is easily taken for Latin. */
-const foreign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u;
-const latin = /\p{Script=Latin}/u;
-
 /** Letters, digits and signs that every keyboard has. */
 const plain = /^[\x20-\x7e\n\t]*$/;
-
-const alphabets = ["Cyrillic", "Greek", "Armenian", "Cherokee"] as const;
-
-const codeOf = (letter: string): string =>
-  `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-
-function alphabetOf(letter: string): string {
-  return alphabets.find((name) => new RegExp(`\\p{Script=${name}}`, "u").test(letter)) ?? "another alphabet";
-}
 
 /** A piece of text to show: unchanged, or the name of a character. */
 type Piece = { readonly text: string } | { readonly note: string };
@@ -46,8 +34,8 @@ function piecesOfWord(word: string): readonly Piece[] {
     rest = match.index + match[0].length;
   }
   if (rest < word.length) pieces.push({ text: word.slice(rest) });
-  const odd = latin.test(word) ? foreign.exec(word)?.[0] : undefined;
-  if (odd !== undefined) pieces.push({ note: `${odd} is ${alphabetOf(odd)} ${codeOf(odd)}` });
+  const note = describeLookAlike(word);
+  if (note !== null) pieces.push({ note });
   return pieces;
 }
 

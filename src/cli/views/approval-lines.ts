@@ -1,5 +1,5 @@
 import { AgentId, type SentApproval } from "#kernel";
-import { argumentTexts, duration, moment, showInvisible } from "#view";
+import { argumentTexts, duration, moment, showMisleading } from "#view";
 import { fold, foldWords } from "../text/fold.ts";
 import { widthOf } from "../text/width.ts";
 import type { Screen } from "./screen.ts";
@@ -21,15 +21,15 @@ export function approvalText(record: SentApproval, screen: Screen): readonly str
   const { paint, now } = screen;
   const tone = risk === "critical" ? "bad" : "waiting";
   const state = decision
-    ? `${decision.decision} by ${showInvisible(decision.by ?? "")}`
+    ? `${decision.decision} by ${showMisleading(decision.by ?? "")}`
     : `pending for ${duration(now - requestedAt)}, denied on ${moment(expiresAt)}`;
   const agent = AgentId.type(agentId);
-  const call = asks ? `${agent} asks a question` : `${agent} wants to call ${showInvisible(tool)}`;
+  const call = asks ? `${agent} asks a question` : `${agent} wants to call ${showMisleading(tool)}`;
   const isWide = widthOf(`${id}  ${call} · risk ${risk} · ${state}`) <= screen.width;
   const headline = `${paint("strong", id)}  ${call} · risk ${paint(tone, risk)}`;
   return [
     ...(isWide ? [`${headline} · ${state}`] : [headline, `${indent}${state}`]),
-    ...foldWords(showInvisible(why), screen.width - indent.length).map((line) =>
+    ...foldWords(showMisleading(why), screen.width - indent.length).map((line) =>
       paint("faint", `${indent}${line}`),
     ),
     ...argumentLines(record, screen.width),

@@ -1,5 +1,5 @@
 import { isJsonObject, type SentApproval } from "#kernel";
-import { showInvisible } from "./show-invisible.ts";
+import { showMisleading } from "./show-misleading.ts";
 
 /** Every argument in full, as JSON, with the names of characters that a terminal would not show, and the length of a long one. */
 export function argumentTexts({
@@ -13,7 +13,7 @@ export function argumentTexts({
   return entries.map(([name, value]) => {
     const text = JSON.stringify(value);
     const length = text.length > shortLength ? ` (${text.length} characters)` : "";
-    return `${showInvisible(name)}${length}: ${showInvisible(text)}`;
+    return `${showMisleading(name)}${length}: ${showMisleading(text)}`;
   });
 }
 

@@ -1,8 +1,12 @@
 const ascii = /^[\x20-\x7e]*$/;
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
-const control = /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u2028-\u202E\u2066-\u2069]+/g;
+const control =
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  /[\u0000-\u001F\u007F-\u009F\u00AD\u061C\u200B\u200E\u200F\u2028-\u202E\u2060\u2066-\u2069\uFEFF]+/g;
 
-/** Returns one line that is safe for a terminal: text of models and tools must not move the cursor or set colours. */
+/**
+ * Returns one line that is safe for a terminal: text of models and tools must not move the cursor or set colours, and a
+ * character without a width must not hide between others. Joiners stay, because some scripts need them.
+ */
 export function clean(text: string): string {
   return ascii.test(text) ? text : text.replaceAll(control, " ").trim();
 }

@@ -1,3 +1,5 @@
+import { codeOf, describeLookAlike } from "./look-alike.ts";
+
 const names: Readonly<Record<number, string>> = {
   0x00_a0: "no-break space",
   0x00_ad: "soft hyphen",
@@ -26,12 +28,18 @@ const names: Readonly<Record<number, string>> = {
 const invisible =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Returns text in which every character is visible: characters that a terminal would not show are named. */
-export function showInvisible(text: string): string {
-  return text.replaceAll(invisible, (character) => {
+/**
+ * Returns text that shows what would mislead its reader: characters that a terminal would not show are named, and so is a
+ * letter of another alphabet in a Latin word.
+ */
+export function showMisleading(text: string): string {
+  const shown = text.replaceAll(invisible, (character) => {
     const code = character.codePointAt(0) ?? 0;
-    const name = names[code] ?? kindOf(code);
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")} ${name}⟩`;
+    return `⟨${codeOf(character)} ${names[code] ?? kindOf(code)}⟩`;
+  });
+  return shown.replaceAll(/[^ \n\t]+/g, (word) => {
+    const found = describeLookAlike(word);
+    return found === null ? word : `${word}⟨${found}⟩`;
   });
 }
 
