@@ -13,13 +13,11 @@ export class ProgramError extends ReeveError {
   }
 }
 
-/** The runtime was closed while the caller waited for a run. On a durable engine the run itself continues. */
+/** The runtime is closed: nothing starts in it, and no caller waits in it. On a durable engine its runs continue. */
 export class RuntimeClosedError extends ReeveError {
   readonly code = "runtime-closed";
 
   constructor() {
-    super(
-      "the runtime was closed while this waited for a run: wait first, as in `return await run.result()`",
-    );
+    super("the runtime is closed: wait for its runs first, as in `return await run.result()`");
   }
 }

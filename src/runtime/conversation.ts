@@ -246,7 +246,7 @@ export class Conversation<Output = unknown> {
     return (await this.#host.isCompacting(turn, this.#owner)) ? "compaction" : "turn";
   }
 
-  /** Resolves when no turn is running, and none waits. */
+  /** Resolves when no turn is running, and none waits. @throws RuntimeClosedError if the runtime is closed before. */
   waitForIdle(): Promise<void> {
     return this.#pollTurn((turn) => turn === null);
   }

@@ -175,7 +175,7 @@ export class Runtime {
 
   /**
    * Starts a tree. Returns once it is accepted. @throws IdConflictError if the id names another one; SessionBusyError;
-   * DisabledError.
+   * DisabledError; RuntimeClosedError.
    */
   start<Output, Task extends Input = Input>(
     agent: Agent<Output, Task>,
@@ -191,6 +191,7 @@ export class Runtime {
     options: StartOptions,
     compaction?: CompactionOrder,
   ): Promise<RunHandle<Output>> {
+    this.#closed.signal.throwIfAborted();
     const type = AgentId.type(agent.id);
     this.#agentOf(type);
     checkStart(this.#agents, agent);

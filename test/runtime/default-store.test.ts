@@ -65,8 +65,7 @@ test("waiting for a run fails when the runtime closes", async () => {
     // The mistake: it is not awaited before the runtime is closed.
     return (await runtime.start(waits, "go")).result();
   };
-  const message =
-    "the runtime was closed while this waited for a run: wait first, as in `return await run.result()`";
+  const message = "the runtime is closed: wait for its runs first, as in `return await run.result()`";
   await expect(start()).rejects.toThrow(new RuntimeClosedError());
   expect(new RuntimeClosedError().message).toBe(message);
 });
@@ -78,6 +77,23 @@ test("reading the events of a run fails when the runtime closes", async () => {
   const read = readAll(run.events());
   await runtime[Symbol.asyncDispose]();
   await expect(read).rejects.toThrow(RuntimeClosedError);
+});
+
+test("a closed runtime starts nothing, and no caller waits for an idle conversation in it", async () => {
+  const waits: Agent = { id: AgentId.of("waits"), run: (ctx) => ctx.waitFor("never") };
+  const runtime = createRuntime({ agents: [waits], store: memoryStore() });
+  const talk = await runtime.sessions.create(waits, { id: "talk" });
+  await talk.start("go");
+  const [idle, invoked] = [talk.waitForIdle(), talk.invoke("queued", { onBusy: "queue" })];
+  const outcomes = Promise.allSettled([idle, invoked]);
+  await runtime[Symbol.asyncDispose]();
+  const reason = new RuntimeClosedError();
+  expect(await outcomes).toEqual([
+    { status: "rejected", reason },
+    { status: "rejected", reason },
+  ]);
+  await expect(runtime.start(waits, "later")).rejects.toThrow(reason);
+  await expect(talk.start("later")).rejects.toThrow(reason);
 });
 
 test("the result of a run that has ended can be read after the runtime was closed", async () => {
