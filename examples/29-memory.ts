@@ -51,5 +51,7 @@ assert.deepEqual(
   (await runtime.memory.facts(ada)).map(({ key, value }) => [key, value]),
   [["city", "Lives in Lisbon"]],
 );
-await runtime.memory.forget({ key: "city" }, ada);
+const { conversations } = await runtime.memory.forget({ key: "city" }, ada);
 assert.deepEqual(await runtime.memory.facts(ada), []);
+// The conversation in which it was said stays, until it is deleted.
+assert.equal(conversations.length, 1);

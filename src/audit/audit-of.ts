@@ -117,10 +117,20 @@ export function auditOf(event: NumberedEvent): AuditNote | null {
   return { at, kind, data: { ...data, ...about }, source: `${treeId}/${seq}` };
 }
 
-/** Returns the audit note of the erasure of a tree's content, with its number of runs. */
-export function erasure(tree: TreeId, runs: number, at: number): AuditNote {
+/** An erasure of a tree's content. */
+interface TreeErasure {
+  /** Number of runs whose content is erased. */
+  readonly runs: number;
+  /** Whether a person ordered it: then it includes what would have lasted. */
+  readonly whole?: true | undefined;
+  readonly at: number;
+}
+
+/** Returns the audit note of the erasure of a tree's content. */
+export function erasure(tree: TreeId, { runs, whole, at }: TreeErasure): AuditNote {
   const kind: AuditKind = "retention";
-  return { at, kind, data: { decision: "erased", tree, runs }, source: `${tree}/erased` };
+  const decision = whole ? "erased-whole" : "erased";
+  return { at, kind, data: { decision, tree, runs }, source: `${tree}/${decision}` };
 }
 
 /** Returns a note about the chain itself: links after the new end, up to this head, are missing. */

@@ -8,6 +8,14 @@ export interface MemoryUser {
   readonly user?: string | undefined;
 }
 
+/** The outcome of forgetting facts. */
+export interface ForgottenFacts {
+  /** Number of facts. */
+  readonly forgotten: number;
+  /** Conversations whose messages contain a value of the facts. They are kept. */
+  readonly conversations: readonly string[];
+}
+
 /** The memory of agents, over HTTP. Every method throws a {@link ClientError}. */
 export class ClientMemory {
   readonly #http: Http;
@@ -37,15 +45,12 @@ export class ClientMemory {
     return Json.as<{ readonly items: readonly FoundMemory[] }>(found).items;
   }
 
-  /** Erases one fact, or all of a key with their history. Returns the number of facts. */
+  /** Erases one fact, or all of a key with their history, and its values in recorded steps. */
   async forget(
     what: { readonly key: string } | { readonly fact: string },
     options: MemoryUser = {},
-  ): Promise<number> {
-    const { forgotten } = Json.as<{ readonly forgotten: number }>(
-      await this.#http.post("/memory/forget", { ...options, ...what }),
-    );
-    return forgotten;
+  ): Promise<ForgottenFacts> {
+    return Json.as(await this.#http.post("/memory/forget", { ...options, ...what }));
   }
 
   /** Facts and blocks as JSON lines, in pieces of any size. */

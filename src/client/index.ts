@@ -7,7 +7,7 @@ export {
 } from "./client-conversation.ts";
 export { ClientError, type ClientErrorData } from "./client-error.ts";
 export { ClientRun, type EventOptions, type SentStep } from "./client-run.ts";
-export { ClientMemory, type MemoryUser } from "./client-memory.ts";
+export { ClientMemory, type ForgottenFacts, type MemoryUser } from "./client-memory.ts";
 export { ClientWebhooks, type WebhookBody } from "./client-webhooks.ts";
 export { ClientSchedules, type ScheduleSettings, type ScheduleUser } from "./client-schedules.ts";
 export { ClientSessions, type SessionQuery, type SessionSettings } from "./client-sessions.ts";

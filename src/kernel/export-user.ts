@@ -1,6 +1,7 @@
 import type { NumberedEvent } from "./event.ts";
 import type { RunId, SessionId, TreeId, UserId } from "./ids.ts";
-import type { Page } from "./page.ts";
+import { listAll } from "./list-all.ts";
+import type { Page, PageRequest } from "./page.ts";
 import type { Partition } from "./partition.ts";
 import type { SessionEntry, SessionHead, SessionKey } from "./session.ts";
 import type { ApprovalRecord } from "./approval.ts";
@@ -97,13 +98,6 @@ async function* exportTree(store: Store, partition: Partition, treeId: TreeId): 
     yield { kind: "approval", approval };
 }
 
-async function* pages<Item>(
-  list: (page: { readonly size: number; readonly after?: string }) => Promise<Page<Item>>,
-): AsyncIterable<Item> {
-  let page = await list({ size });
-  yield* page.items;
-  while (page.next !== null) {
-    page = await list({ size, after: page.next });
-    yield* page.items;
-  }
+async function* pages<Item>(list: (page: PageRequest) => Promise<Page<Item>>): AsyncIterable<Item> {
+  for await (const items of listAll(list, size)) yield* items;
 }

@@ -110,6 +110,9 @@ export const EntryId = {
   is: (text: string): text is EntryId => text.length <= maxEntryIdLength && /^[\x21-\x7e]+$/.test(text),
   /** Returns the id of the `n`-th entry that a run writes. */
   ofRun: (run: RunId, n: number): EntryId => `${run}.${n}` as EntryId,
+  /** Returns the tree whose run wrote an entry, by its id. Null: the id is not of that form. */
+  tree: (entry: EntryId): TreeId | null =>
+    (/^[^~/]{1,128}(?=~\d+\.)/.exec(entry)?.[0] ?? null) as TreeId | null,
   /** Returns the id of the compaction of everything up to an entry. */
   compactionOf: (entry: EntryId): EntryId => `${entry}.c` as EntryId,
   /** Returns the id of the mark that the conversation up to an entry is reviewed. */

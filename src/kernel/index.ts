@@ -282,6 +282,7 @@ export { type BlockEdit, type BlockEditResult, type BlockReceipt, MemoryBlock } 
 export { toTerms, weighTerms } from "./memory-terms.ts";
 export type { BlockDraft, FactDraft, FoundMemory, IndexedText } from "./run-memory.ts";
 export type { MemorySearch, MemorySharing, RunMemory, SavedTurn, SavedTurnHandler } from "./run-memory.ts";
+export { listAll } from "./list-all.ts";
 export { copyStore } from "./copy-store.ts";
 export { withVectors } from "./with-vectors.ts";
 export { OutputError, StrategyError } from "./strategy-error.ts";

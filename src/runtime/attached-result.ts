@@ -1,4 +1,11 @@
-import { Json, type Clock, type Engine, type ObjectAddress, type RunResult } from "#kernel";
+import {
+  Json,
+  KeyDestroyedError,
+  type Clock,
+  type Engine,
+  type ObjectAddress,
+  type RunResult,
+} from "#kernel";
 import { withTimeout } from "#base";
 import type { FinalResult } from "#tree";
 
@@ -58,7 +65,7 @@ export class AttachedResult {
     const limit = { clock, ms: askTreeMs, onTimeout, signal: closed };
     return withTimeout<FinalResult | null | typeof pending>(limit, async ({ signal }) =>
       Json.as<FinalResult | null>(
-        (await engine.attach?.(this.#execution, { signal, tree: this.#tree })) ?? null,
+        (await engine.attach?.(this.#execution, { signal, tree: this.#tree }).catch(noneIfErased)) ?? null,
       ),
     );
   }
@@ -66,4 +73,10 @@ export class AttachedResult {
   #tellable(final: FinalResult | null): RunResult | null {
     return final && this.#host.clock.now() < (final.until ?? Infinity) ? final.result : null;
   }
+}
+
+/** Without its key, the result of an execution is unreadable. The tree still knows how it ended. */
+function noneIfErased(error: unknown): null {
+  if (error instanceof KeyDestroyedError) return null;
+  throw error;
 }

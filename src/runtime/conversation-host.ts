@@ -9,7 +9,7 @@ import type { RunHandle } from "./run-handle.ts";
 import type { StartOptions } from "./start-options.ts";
 
 /** The parts of a runtime that its conversations need. */
-interface HostParts extends Pick<ConversationDeps, "clock" | "closed"> {
+interface HostParts extends Pick<ConversationDeps, "clock" | "closed" | "erase"> {
   readonly runtime: Pick<ConversationDeps, "store" | "turn" | "whileIdle" | "reload">;
   readonly engine: Engine;
   readonly deltas: Deltas;
@@ -42,6 +42,7 @@ export function conversationHost(parts: HostParts): ConversationDeps {
     },
     turn: (...given) => runtime.turn(...given),
     whileIdle: (...given) => runtime.whileIdle(...given),
+    erase: (...given) => parts.erase(...given),
     deltas: (tree, { tenant }, over) => deltas.watch(treeAddress(tree, tenant).key, over),
     reload: (agent) => runtime.reload(agent),
     beforeMove: (...given) => extensions.beforeMove(...given),

@@ -80,6 +80,8 @@ export interface ConversationDeps {
   turn(session: string, owner: Owner): Promise<TreeId | null>;
   /** Changes an idle conversation. No turn begins meanwhile. @throws SessionBusyError */
   whileIdle<Result>(session: string, owner: Owner, change: () => Promise<Result>): Promise<Result>;
+  /** Erases a conversation and all traces of its turns. */
+  erase(session: SessionId, owner: Owner): Promise<void>;
   /** Yields the pieces of a tree's answers, until `over` resolves. The tree need not exist yet. */
   deltas(tree: TreeId, owner: Owner, over: () => Promise<unknown>): AsyncGenerator<RunDelta, void>;
   /** Drops the cached texts of the agent's prompt sections in this process. */
@@ -277,9 +279,12 @@ export class Conversation<Output = unknown> {
     return this.#session.rename(title);
   }
 
-  /** Removes the conversation with all its messages. The runs of its turns stay in lists. @throws SessionBusyError */
-  async delete(): Promise<void> {
-    await this.#whileIdle(() => this.#session.remove());
+  /**
+   * Erases the conversation and all traces of its turns: messages, results, steps, cached answers, and the content of
+   * events and approvals. Cancels a running turn. The runs stay in lists, without content.
+   */
+  delete(): Promise<void> {
+    return this.#host.erase(this.id, this.#owner);
   }
 
   /** Yields the whole conversation as JSON lines: a header, then every entry. */

@@ -1,4 +1,4 @@
-import type { FailureLog } from "#kernel";
+import { NotFoundError, type FailureLog } from "#kernel";
 
 /** Returns a log that never throws: a broken log must not change the end of a run. */
 export const ignoreErrors =
@@ -10,3 +10,8 @@ export const ignoreErrors =
       // No other receiver exists.
     }
   };
+
+/** Returns undefined for what does not exist. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof NotFoundError)) throw error;
+}

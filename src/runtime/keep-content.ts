@@ -1,6 +1,12 @@
-import { RunId, StepManifest, type ManifestRecord, type Partition, type Store, type TreeId } from "#kernel";
-
-const manifestsPerRead = 100;
+import {
+  listAll,
+  RunId,
+  StepManifest,
+  type ManifestRecord,
+  type Partition,
+  type Store,
+  type TreeId,
+} from "#kernel";
 
 /**
  * Makes the recorded content of a tree permanent: manifests and texts that would be erased with the tree's key are
@@ -9,16 +15,8 @@ const manifestsPerRead = 100;
 export async function keepContent(store: Store, partition: Partition, tree: TreeId): Promise<number> {
   let kept = 0;
   for (const { runId } of await store.runs.tree(partition, tree))
-    for (let after: string | null = ""; after !== null;) {
-      const request = { size: manifestsPerRead, ...(after !== "" && { after }) };
-      const page: Awaited<ReturnType<Store["manifests"]["list"]>> = await store.manifests.list(
-        partition,
-        runId,
-        request,
-      );
-      for (const record of page.items) if (await keep(store, partition, record)) kept += 1;
-      after = page.next;
-    }
+    for await (const manifests of listAll((page) => store.manifests.list(partition, runId, page)))
+      for (const record of manifests) if (await keep(store, partition, record)) kept += 1;
   return kept;
 }
 

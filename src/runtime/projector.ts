@@ -106,7 +106,7 @@ export class Projector implements SinkDefinition {
   async #run(key: string, order: ProjectorOrder, ask: CallObject): Promise<void> {
     if (order.kind === "note") return this.#host.audit.record(Partition.parse(key).partition, [order.note]);
     if (order.kind === "turn") return this.#settleTurn(key, order, ask);
-    if (order.kind === "forget") return this.#forget(key, order.runs);
+    if (order.kind === "forget") return this.#forget(key, order);
     const tree: TreeAsk = (method, given) =>
       callTree((name, sent) => ask({ type: "tree", key }, name, sent), method, given);
     if (order.kind === "events") {
@@ -257,13 +257,28 @@ export class Projector implements SinkDefinition {
     }
   }
 
+  /** Erases a tree that exists only in the store. */
+  async eraseStored(partition: Partition, tree: TreeId): Promise<void> {
+    const { store } = this.#host;
+    const { length: runs } = await store.runs.tree(partition, tree);
+    await eraseEvents(store, { partition, tree });
+    await store.approvals.erase(partition, tree);
+    await this.#forget(Partition.key(partition, tree), { kind: "forget", runs, whole: true });
+  }
+
   /** Destroys the key, as the last action. The audit entry is written first, so that it is never missing. */
-  async #forget(key: string, runs: number): Promise<void> {
+  async #forget(
+    key: string,
+    { runs, whole }: Extract<ProjectorOrder, { readonly kind: "forget" }>,
+  ): Promise<void> {
     const { now, keys, audit, store } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    if (runs > 0) await audit.record(partition, [erasure(tree, runs, now())]);
-    await store.manifests.erase(partition, tree);
-    await store.cache.erase(partition, tree);
+    if (runs > 0) await audit.record(partition, [erasure(tree, { runs, whole, at: now() })]);
+    if (whole) await store.eraseTree(partition, tree);
+    else {
+      await store.cache.erase(partition, tree);
+      await store.manifests.erase(partition, tree);
+    }
     await keys?.destroy?.(key);
   }
 }

@@ -33,6 +33,7 @@ import { addPrices, checkProgram, checkStart } from "./check-program.ts";
 import { checkAfter } from "./check-after.ts";
 import { createOpening } from "./create-opening.ts";
 import { createProjector } from "./create-projector.ts";
+import { Erasure } from "./erasure.ts";
 import { executionPolicy } from "./execution-policy.ts";
 import { openTree } from "./open-tree.ts";
 import { createSealing, sealStore } from "./create-sealing.ts";
@@ -66,6 +67,7 @@ export class Runtime {
   readonly #deltas: Deltas;
   readonly #prices: PriceList;
   readonly #projector: Projector | null;
+  #erasure: Erasure | null = null;
   readonly #sweep: Sweep;
   readonly #webhooks: WebhookParts;
   readonly #closed = new AbortController();
@@ -115,7 +117,7 @@ export class Runtime {
     this.#sweep = Sweep.of(options, this.#clock);
     this.runs = new Runs(options.engine, store ?? null);
     this.sessions = new Conversations(() => this.#conversationHost());
-    this.memory = new Memories(() => ({ store: this.store, now: () => this.#clock.now(), uuid: randomUUID }));
+    this.memory = new Memories(this, this.#clock);
     this.tenants = new Tenants(options.engine);
     const switches = new SwitchCache(this.#clock);
     const hasAgent = (type: string): boolean => extended.byType.has(type);
@@ -267,11 +269,12 @@ export class Runtime {
     return readStep(this.store, StepId.parse(step), options);
   }
 
-  /** The store, with its content unsealed. @throws TypeError without one. */
+  /**
+   * The store, with its content unsealed. Its `eraseUser` erases the user's trees in the engine as well. @throws TypeError
+   * without a store.
+   */
   get store(): Store {
-    const { store } = this.#options;
-    if (!store) throw new TypeError("there is no store: createRuntime({ store })");
-    return store;
+    return this.#getErasure().store;
   }
 
   /**
@@ -343,7 +346,16 @@ export class Runtime {
       extensions: this.#extensions,
       agentOf: this.#agentOf,
       start: (...given) => this.#start(...given),
+      erase: (...given) => this.#getErasure().eraseConversation(...given),
     });
+  }
+
+  /** @throws TypeError without a store. */
+  #getErasure(): Erasure {
+    const { engine, store } = this.#options;
+    if (!store || !this.#projector) throw new TypeError("there is no store: createRuntime({ store })");
+    const host = { engine, clock: this.#clock, closed: this.#closed.signal, runtime: this };
+    return (this.#erasure ??= new Erasure(store, this.#projector, host));
   }
 
   /** Creates a handle. `execution`: that of a root that was just opened. Null: unknown. */

@@ -43,6 +43,8 @@ export async function* storedEvents(
     if (mayBeOver) {
       const { events: unread, closed, more } = await readNext(after);
       if (closed && unread.length === 0) return;
+      // Events that the tree no longer has are on their way to the store, unless they were erased there.
+      if (more && unread.length === 0 && (await store.isErased(partition, tree))) return;
       // A tree with more events than fit into an answer has not said yet whether it is closed.
       mayBeOver = closed || more;
     }

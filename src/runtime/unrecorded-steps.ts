@@ -1,4 +1,5 @@
 import {
+  listAll,
   RunId,
   type AttemptId,
   type NumberedEvent,
@@ -53,15 +54,8 @@ const callKey = (event: NumberedEvent): string =>
 
 async function listRecorded(store: Store, partition: Partition, run: RunId): Promise<ReadonlySet<StepId>> {
   const recorded = new Set<StepId>();
-  for (let after: string | null = ""; after !== null;) {
-    const request: { readonly size: number; readonly after?: string } = {
-      size: perRead,
-      ...(after !== "" && { after }),
-    };
-    const { items, next } = await store.manifests.list(partition, run, request);
-    for (const { stepId } of items) recorded.add(stepId);
-    after = next;
-  }
+  for await (const manifests of listAll((page) => store.manifests.list(partition, run, page), perRead))
+    for (const { stepId } of manifests) recorded.add(stepId);
   return recorded;
 }
 

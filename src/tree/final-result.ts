@@ -19,8 +19,7 @@ export function finalResult(work: TreeWork, result: RunResult): FinalResult | nu
   if (inDoubt.tokens > 0 || inDoubt.costMicros > 0) return null;
   const final = ofTree(tree, result);
   if (findExcess("a final result", final, maxFinalBytes)) return null;
-  const retention = work.lastKnown(root)?.supervision.retention ?? "none";
-  return { result: final, until: retention === "permanent" ? null : work.now + ownCopiesMs(work.host) };
+  return { result: final, until: work.now + ownCopiesMs(work.host) };
 }
 
 /** Returns the result of a root with the total spend of its tree. */

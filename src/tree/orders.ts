@@ -26,12 +26,12 @@ export type ProjectorOrder =
   /** `confirm`: the tree waits for the confirmation that they are stored. */
   | { readonly kind: "events"; readonly batch: EventBatch; readonly confirm: boolean; readonly at: number }
   | TurnOrder
-  /** All content is erased, so the key is destroyed. `runs`: number of runs whose content was not permanent. */
-  | { readonly kind: "forget"; readonly runs: number }
+  /** The tree has erased its content, so the key is destroyed. `runs`: number of runs whose content it erased. */
+  | { readonly kind: "forget"; readonly runs: number; readonly whole?: true }
   /** An audit entry outside any tree. */
   | { readonly kind: "note"; readonly note: AuditNote };
 
-/** An order to erase an ended tree: content that is not permanent, in the store and then in the tree. */
+/** An order to erase an ended tree, in the store and then in the tree. */
 export interface StoreErasure {
   readonly kind: "erase";
   readonly after: number;
@@ -46,8 +46,10 @@ export interface EraseOrder {
   /** Numbers of runs and events that were erased before. Default: 0. */
   readonly runs?: number | undefined;
   readonly events?: number | undefined;
-  /** Number of those runs that were not permanent. Default: 0. */
+  /** Number of those runs whose content was erased. Default: 0. */
   readonly erasable?: number | undefined;
+  /** Whether the content of permanent runs is erased, too. Default: whether the tree has such an order. */
+  readonly whole?: boolean | undefined;
 }
 
 /** The reply to an order to erase. */

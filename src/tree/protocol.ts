@@ -337,7 +337,12 @@ interface TreeProtocol {
   };
   /** From the projector: the store has everything that was handed out. */
   readonly projected: { readonly argument: { readonly at: number }; readonly reply: null };
-  /** To an ended tree: erase content that is not permanent. */
+  /**
+   * To an ended tree: erase all content, including that of permanent runs. Requires a store. The reply is false if the
+   * tree has not ended.
+   */
+  readonly eraseAll: { readonly argument: { readonly at: number }; readonly reply: boolean };
+  /** To an ended tree: erase the content that its retention names, or all if that was ordered. */
   readonly erase: { readonly argument: EraseOrder; readonly reply: EraseReply };
   /** From the tenant: another tree needs the unused part of this tree's lease. */
   readonly recall: { readonly argument: { readonly at: number }; readonly reply: null };

@@ -66,6 +66,9 @@ export interface Settlement {
 /** The result of a tree that nothing can change any more. */
 export interface FinalResult {
   readonly result: RunResult;
-  /** The tree's time from which the content may not be returned. Null: it is permanent. */
+  /**
+   * The tree's time from which the content may not be returned, because it may be erased by then. Null: written by an
+   * earlier release, for permanent content.
+   */
   readonly until: number | null;
 }

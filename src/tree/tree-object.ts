@@ -3,7 +3,7 @@ import * as approvals from "./methods/approvals.ts";
 import { beginCall } from "./methods/begin.ts";
 import { applyBlockedPolicy } from "./methods/blocked.ts";
 import * as control from "./methods/control.ts";
-import { erase } from "./methods/erasure.ts";
+import { erase, eraseAll } from "./methods/erasure.ts";
 import * as inbox from "./methods/inbox-methods.ts";
 import * as lifecycle from "./methods/lifecycle-methods.ts";
 import * as messages from "./methods/messages.ts";
@@ -104,6 +104,7 @@ export function treeObject(deps: TreeDeps): ObjectDefinition {
     recall: on(recall),
     drain: on(projection.drain),
     projected: on(projection.noteProjected),
+    eraseAll: on(eraseAll),
     erase: on(erase),
   } satisfies Record<Exclude<TreeMethod, keyof typeof queriesOfTree>, ObjectMethod>;
   return {

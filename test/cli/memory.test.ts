@@ -49,7 +49,9 @@ test("memory of a user is listed, searched and erased", async () => {
   expect(found.said).toMatch(/message +talk .*I live in Lisbon/);
   const exported = (await server.reeve("memory", "export", "--user", "ada")).said.trim().split("\n");
   expect(exported.map((line) => JSON.parse(line).kind)).toEqual(["fact", "block"]);
-  expect((await server.reeve("memory", "forget", "city", "--user", "ada")).said).toBe("1 fact erased\n");
+  expect((await server.reeve("memory", "forget", "city", "--user", "ada")).said).toBe(
+    "1 fact erased\nstill said in the conversation talk: delete it if it must go\n",
+  );
   expect((await server.reeve("memory", "facts", "--user", "ada", "--json")).said).toBe("");
 });
 
@@ -68,7 +70,7 @@ test("a key of a user reaches the memory of that user, and no shared block", asy
   await expect(clientOf(bob).forget({ key: "city" }, { user: "ada" })).rejects.toMatchObject({
     code: "forbidden",
   });
-  expect(await clientOf(bob).forget({ key: "city" })).toBe(0);
-  expect(await clientOf(ada).forget({ key: "city" })).toBe(1);
+  expect(await clientOf(bob).forget({ key: "city" })).toEqual({ forgotten: 0, conversations: [] });
+  expect(await clientOf(ada).forget({ key: "city" })).toEqual({ forgotten: 1, conversations: ["talk"] });
   expect(await clientOf(ada).facts({ history: true })).toEqual([]);
 });

@@ -178,12 +178,20 @@ test("while a turn runs, other turns are refused by start and stream, and one ma
   expect(await talk.phase()).toBe("turn");
   expect(await codeOf(talk.invoke("again"))).toBe("session-busy");
   expect(await codeOf(talk.stream("again").result())).toBe("session-busy");
-  expect(await codeOf(talk.delete())).toBe("session-busy");
   const next = await talk.start("again", { onBusy: "queue" });
   await run.signal("go");
   expect((await run.result()).output).toBe("went");
   await expect.poll(() => codeOf(next.signal("go"))).toBeNull();
   expect((await next.result()).output).toBe("went");
+});
+
+test("a conversation is deleted with its running turn", async () => {
+  const { client } = await open();
+  const talk = await client.sessions.create("waiter");
+  const run = await talk.start("go");
+  await talk.delete();
+  expect(await run.result()).toMatchObject({ status: "cancelled", erased: true });
+  expect(await codeOf(talk.head())).toBe("not-found");
 });
 
 test("two users have separate conversations, even under the same name", async () => {

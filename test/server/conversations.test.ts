@@ -182,17 +182,20 @@ test("while a turn runs, other changes of its conversation are refused with 409"
   expect(fields(await site.get("/sessions/talk"))["phase"]).toBe("turn");
   // The same turn again is the same one.
   expect((await site.post("/sessions/talk/turns", { input: "count", id: "t1" })).status).toBe(202);
-  const key = site.keys.acme.admin;
   const refused = [
     site.post("/sessions/talk/turns", { input: "count" }),
     site.post("/sessions/talk/fork"),
     site.post("/sessions/talk/navigate", { entry: null }),
-    ask(`${site.url}/sessions/talk`, "DELETE", { key }),
   ];
   for (const reply of await Promise.all(refused))
     expect([reply.status, codeOf(reply)]).toEqual([409, "session-busy"]);
   const waits = await site.post("/sessions/talk/turns", { input: "count", onBusy: "queue" });
   expect(waits.status).toBe(202);
+  // Only its end can always be had: it cancels both turns.
+  const deleted = await ask(`${site.url}/sessions/talk`, "DELETE", { key: site.keys.acme.admin });
+  expect(deleted.status).toBe(200);
+  expect(fields(await site.get("/runs/t1/result"))["status"]).toBe("cancelled");
+  expect((await site.get("/sessions/talk")).status).toBe(404);
 });
 
 test("a turn has the limits of its key", async () => {

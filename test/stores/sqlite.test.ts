@@ -268,7 +268,9 @@ test("a forgotten fact, an edited block and an erased user leave no content in t
   expect(await readable(erased, words)).toEqual(["block", "fact", "term", "vector"]);
   await store.memory.forget(acme, ann, { id: "forget", key: "k" });
   await store.memory.editBlock(acme, ann, "human", { id: "b2", ...edit, text: "", version: 1, terms: [] });
+  expect(await readable(erased, words)).toEqual(["block", "fact", "term", "vector"]);
   await store.eraseUser(acme, UserId.of("bob"));
-  await store[Symbol.asyncDispose]();
+  // Also in the log, and while the store is open.
   expect(await readable(erased, words)).toEqual([]);
+  await store[Symbol.asyncDispose]();
 });

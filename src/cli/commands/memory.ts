@@ -34,9 +34,13 @@ export async function recall(
 
 /** Erases the facts of a key. */
 export async function forget(context: Context, key: string, user: string | undefined): Promise<number> {
-  const forgotten = await context.client.memory.forget({ key }, { user });
-  if (context.json) sayJson(context, { forgotten });
-  else printLines(context, [`${forgotten} ${forgotten === 1 ? "fact" : "facts"} erased`]);
+  const { forgotten, conversations } = await context.client.memory.forget({ key }, { user });
+  if (context.json) sayJson(context, { forgotten, conversations });
+  else
+    printLines(context, [
+      `${forgotten} ${forgotten === 1 ? "fact" : "facts"} erased`,
+      ...conversations.map((id) => `still said in the conversation ${id}: delete it if it must go`),
+    ]);
   return ExitCode.ok;
 }
 

@@ -77,15 +77,15 @@ export const memoryRoutes: readonly Route[] = [
     path: "/memory/forget",
     scope: "run",
     forUsers: true,
-    summary: "Erase one fact by its id, or all of a key with their history",
-    body: shape.object({ ...user, key: shape.optional(key), fact: shape.optional(shape.text()) }),
+    summary: "Erase one fact by its id, or all of a key with their history, and its values in recorded steps",
+    body: shape.object({ ...user, key: shape.optional(key), fact: shape.optional(shape.line()) }),
     handle: async (call) => {
       const { user: named, key: about, fact } = call.body;
       const { principal } = call;
       const acting = actingUser(principal, named, "body.user");
       const owner = { ...whose(principal), ...(acting !== null && { user: acting }) };
-      const erased = await memoryOf(call).forget(whatToForget(about, fact), owner);
-      return toJsonResponse({ forgotten: erased.length });
+      const { items, conversations } = await memoryOf(call).forget(whatToForget(about, fact), owner);
+      return toJsonResponse({ forgotten: items.length, conversations });
     },
   }),
   route({

@@ -20,7 +20,7 @@ import {
   type UserId,
 } from "#kernel";
 import type { Kysely, Selectable } from "kysely";
-import type { Access } from "./access.ts";
+import type { Access, Work, WriteOptions } from "./access.ts";
 import { belongsTo, memoryTables, ownerColumns, type OwnerColumns } from "./memory-owner-rows.ts";
 import { dropItems, listIndex, putTerms, searchTerms } from "./memory-index.ts";
 import type { Tables } from "./tables.ts";
@@ -92,7 +92,7 @@ export class SqlMemories implements MemoryStore {
     owner: MemoryOwner,
     request: ForgetRequest,
   ): Promise<readonly MemoryItem[]> {
-    return this.#writeOnce(partition, owner, request.id, async (db, own) => {
+    const forget: OwnWork<readonly MemoryItem[]> = async (db, own) => {
       const erased = await db
         .deleteFrom("reeve_memory_fact")
         .where((eb) => eb.and({ ...own }))
@@ -104,7 +104,8 @@ export class SqlMemories implements MemoryStore {
       const items = itemsOf(erased);
       await dropItems(db, own, items);
       return items;
-    });
+    };
+    return this.#writeOnce(partition, owner, request.id, forget, { erases: true });
   }
 
   async block(partition: Partition, owner: MemoryOwner, name: string): Promise<MemoryBlock | null> {
@@ -213,12 +214,18 @@ export class SqlMemories implements MemoryStore {
   }
 
   /** Serialises the writers of one owner, so each sees the previous write. */
-  #write<T>(partition: Partition, owner: MemoryOwner, work: OwnWork<T>): Promise<T> {
-    return this.#access.write(partition, async (db, tenant) => {
+  #write<T>(
+    partition: Partition,
+    owner: MemoryOwner,
+    work: OwnWork<T>,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const write: Work<T> = async (db, tenant) => {
       const own = ownerColumns(tenant, owner);
       await recordWrite(db, own, "", null);
       return work(db, own);
-    });
+    };
+    return this.#access.write(partition, write, options);
   }
 
   /** Runs the work, unless a write with this id exists: then returns its result. */
@@ -227,15 +234,17 @@ export class SqlMemories implements MemoryStore {
     owner: MemoryOwner,
     id: string,
     work: OwnWork<readonly MemoryItem[]>,
+    options: WriteOptions = {},
   ): Promise<readonly MemoryItem[]> {
-    return this.#write(partition, owner, async (db, own) => {
+    const writeUnlessDone: OwnWork<readonly MemoryItem[]> = async (db, own) => {
       const before = await findWrite(db, own, id);
       if (Array.isArray(before))
         return before.filter((item) => typeof item === "string").map(MemoryItem.parse);
       const items = await work(db, own);
       await recordWrite(db, own, id, items.map(MemoryItem.key));
       return items;
-    });
+    };
+    return this.#write(partition, owner, writeUnlessDone, options);
   }
 }
 

@@ -4,6 +4,7 @@ import { scheduleCases } from "./schedules.ts";
 import { switchCases } from "./switches.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
+import { erasureCases } from "./erasure.ts";
 import { eventCases } from "./events.ts";
 import { extensionCases } from "./extensions.ts";
 import { architectureCases } from "./architectures.ts";
@@ -123,6 +124,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...architectureCases,
   ...handoffCases,
   ...retentionCases,
+  ...erasureCases,
   ...lastWordsCases,
   ...diagnosticCases,
   ...approvalCases,

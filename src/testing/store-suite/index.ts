@@ -3,6 +3,7 @@ import { approvalCases } from "./approvals.ts";
 import { auditCases } from "./audit.ts";
 import { blockCases } from "./blocks.ts";
 import { cacheCases } from "./cache.ts";
+import { erasedTreeCases } from "./erased-trees.ts";
 import { eventCases } from "./events.ts";
 import { factCases } from "./facts.ts";
 import type { StoreCase } from "./harness.ts";
@@ -40,6 +41,7 @@ export const storeSuite: readonly StoreCase[] = [
   ...manifestCases,
   ...limitCases,
   ...cacheCases,
+  ...erasedTreeCases,
   ...userCases,
   ...tenantCases,
   ...memoryCrossingCases,

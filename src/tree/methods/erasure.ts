@@ -17,31 +17,47 @@ import type { TreeWork } from "../state/tree-work.ts";
  *    Receipts of cancels are removed.
  * 2. Events: removed if a store has them, otherwise their content is erased.
  * 3. Approvals, metadata and deduplication records. Only then is the tree `erased`, and its key may be destroyed.
+ *
+ * Retention erases a tree in part: permanent runs keep their content. A later order erases all of it, in a second pass.
  */
 
 /** Number of runs or events that one call erases: the runs of one page of ended runs. */
 const partSize = runsPerPage;
 
+/** Begins to erase all content of an ended tree. Requires a store. Returns false if the tree has not ended. */
+export function eraseAll(work: TreeWork): boolean {
+  const { tree, now: at } = work;
+  if (tree.status !== "closed") return false;
+  if (tree.wholeErasure) return true;
+  work.change({ wholeErasure: "ordered" });
+  work.orderProjector({ kind: "erase", after: tree.projection.upTo, content: "all", at });
+  return true;
+}
+
 /** Erases the next part of an ended tree. Does nothing while the store lacks events. */
 export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
   const { tree, host } = work;
   if (host.projects && tree.projection.upTo < tree.seq && !tree.erased) return { unwritten: true };
-  if (tree.status === "closed" && !tree.erased) erasePart(work, argument);
+  const { whole = tree.wholeErasure === "ordered" } = argument;
+  const isDue = whole ? tree.wholeErasure === "ordered" : !tree.erased;
+  if (tree.status === "closed" && isDue) erasePart(work, { ...argument, whole });
   return { unwritten: false };
 }
 
-function erasePart(work: TreeWork, { runs = 0, events = 0, erasable = 0 }: Omit<EraseOrder, "at">): void {
+function erasePart(work: TreeWork, part: Omit<EraseOrder, "at">): void {
   const { tree } = work;
+  const { runs = 0, events = 0, erasable = 0, whole = false } = part;
   if (runs < tree.nextRun) {
     const end = Math.min(tree.nextRun, runs + partSize);
-    return scheduleNext(work, { runs: end, events, erasable: erasable + eraseRuns(work, runs, end) });
+    const erased = eraseRuns(work, { from: runs, end, whole });
+    return scheduleNext(work, { runs: end, events, erasable: erasable + erased, whole });
   }
   if (events < tree.seq) {
     const end = Math.min(tree.seq, events + partSize);
     eraseEvents(work, events + 1, end);
-    return scheduleNext(work, { runs, events: end, erasable });
+    return scheduleNext(work, { runs, events: end, erasable, whole });
   }
-  finish(work, erasable);
+  finish(work, erasable, whole);
 }
 
 function scheduleNext(work: TreeWork, done: Omit<EraseOrder, "at">): void {
@@ -52,14 +68,17 @@ function scheduleNext(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
 }
 
-/** Erases runs. Returns the number of those that were not permanent. */
-function eraseRuns({ object, tree }: TreeWork, from: number, end: number): number {
+/** Erases runs. Returns the number of those whose content is erased. */
+function eraseRuns(
+  { object, tree }: TreeWork,
+  { from, end, whole }: { readonly from: number; readonly end: number; readonly whole: boolean },
+): number {
   const runs = Array.from({ length: end - from }, (_, index) => RunId.of(tree.treeId, from + index));
   object.prefetch(endedKeys(runs));
   const ended = runs.map((run) => endedOf(object, run));
   for (const run of runs) object.clear(contentKey(run));
-  foldEnded(object, runs);
-  return ended.filter((record) => record?.retention !== "permanent").length;
+  foldEnded(object, runs, whole);
+  return ended.filter((record) => whole || record?.retention !== "permanent").length;
 }
 
 function eraseEvents(work: TreeWork, first: number, last: number): void {
@@ -84,16 +103,19 @@ function eraseEvents(work: TreeWork, first: number, last: number): void {
 const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent =>
   endedOf(object, event.runId)?.retention === "permanent" ? event : eraseEvent(event);
 
-function finish(work: TreeWork, erasable: number): void {
+function finish(work: TreeWork, erasable: number, whole: boolean): void {
   const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
   forgetSeen(work);
   forgetTopics(object);
   closeContent(work);
-  work.change({ erased: true, secret: null, scope: { ...tree.scope, metadata: {} } });
+  const erased = { erased: true, secret: null, scope: { ...tree.scope, metadata: {} } };
+  work.change({ ...erased, ...(whole && { wholeErasure: "done" }) });
   object.set(finishedKey, true);
   // A separate call destroys the key: a call that has already read something could not be repeated without the key.
   // Until then, the store's copies of steps can be read.
   const later = { delayMs: host.eraseAfterMs - ownCopiesMs(host), bestEffort: true };
-  if (host.projects) work.orderProjector({ kind: "forget", runs: erasable }, later);
+  if (!host.projects) return;
+  if (whole) work.orderProjector({ kind: "forget", runs: erasable, whole });
+  else work.orderProjector({ kind: "forget", runs: erasable }, later);
 }

@@ -75,6 +75,7 @@ export const tree = object<Omit<TreeRecord, keyof TreeInfo>>({
   cancelling: map<number, number>(count),
   hasErasable: boolean,
   erased: boolean,
+  wholeErasure: optional(oneOf("ordered", "done")),
   hasContent: optional(Shape.true),
   hasActed: optional(Shape.true),
   isCompacting: optional(boolean),

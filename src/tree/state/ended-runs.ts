@@ -64,14 +64,17 @@ export function agentField(work: TreeWork, run: RunId): { readonly agent?: Agent
   return known ? { agent: known.agentId } : {};
 }
 
-/** Folds the records of ended runs into one value. All runs must be of one page. */
-export function foldEnded(object: ObjectContext, runs: readonly RunId[]): void {
+/** Folds the records of ended runs into one value. All runs must be of one page. `whole`: erases all of their content. */
+export function foldEnded(object: ObjectContext, runs: readonly RunId[], whole: boolean): void {
   const [first] = runs;
   if (first === undefined) return;
-  const records = runs.flatMap((run) => endedOf(object, run) ?? []);
+  const ended = runs.flatMap((run) => endedOf(object, run) ?? []);
+  const records = whole ? ended.map((record) => ({ ...record, result: withoutWords(record.result) })) : ended;
   const folded = records.filter((record) => JSON.stringify(record).length <= maxFoldedCharacters);
   object.set(endedPageKey(first), Json.of(folded));
-  for (const { result } of folded) object.clear(endedKey(result.runId));
+  for (const record of records)
+    if (folded.includes(record)) object.clear(endedKey(record.result.runId));
+    else if (whole) writeEnded(object, record.result.runId, record);
 }
 
 /** Time after its end for which a tree keeps its own copies, so that waiting callers can read the result. */

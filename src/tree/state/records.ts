@@ -139,6 +139,8 @@ export interface TreeRecord extends TreeInfo {
   readonly hasErasable: boolean;
   /** Whether that content is erased. */
   readonly erased: boolean;
+  /** The state of an order to erase all content, including that of permanent runs. Absent: there is no such order. */
+  readonly wholeErasure?: "ordered" | "done";
   /** Whether its content port has files of messages. Default: false. */
   readonly hasContent?: true;
   /** Whether an ended run had side effects. Default: false. */
