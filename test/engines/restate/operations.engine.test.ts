@@ -213,5 +213,7 @@ function base58(bytes: Buffer): string {
   let number = BigInt(`0x${bytes.toString("hex")}`);
   let text = "";
   for (; number > 0n; number /= 58n) text = (alphabet[Number(number % 58n)] ?? "") + text;
-  return text;
+  // A number has no leading zeros: each zero byte at the start is a digit of its own.
+  const zeros = bytes.findIndex((byte) => byte !== 0);
+  return "1".repeat(zeros) + text;
 }
