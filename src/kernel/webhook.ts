@@ -80,7 +80,8 @@ export interface ClaimRequest {
 type DeliveryOutcome =
   | { readonly kind: "delivered" }
   | { readonly kind: "retry"; readonly nextAt: number; readonly error: string }
-  | { readonly kind: "dead"; readonly error: string };
+  /** `keep`: the number of dead deliveries of the webhook that stay. The oldest ones go. */
+  | { readonly kind: "dead"; readonly error: string; readonly keep: number };
 
 /** Webhooks, and the events that are on their way to them. Deliveries hold ids and times, no content. */
 export interface WebhookStore {

@@ -20,6 +20,8 @@ import { secretsAt, readTarget } from "./target.ts";
 
 /** Settings of a sender. */
 interface SenderOptions {
+  /** Number of dead deliveries of one webhook that are kept. */
+  readonly maxDead: number;
   /** Attempts until a delivery is dead. */
   readonly maxAttempts: number;
   readonly backoff: BackoffOptions;
@@ -177,7 +179,7 @@ export class WebhookSender {
 
   #failure({ attempts }: ClaimedDelivery, error: string): Outcome {
     const { clock, options } = this.#deps;
-    if (attempts + 1 >= options.maxAttempts) return { kind: "dead", error };
+    if (attempts + 1 >= options.maxAttempts) return { kind: "dead", error, keep: options.maxDead };
     return { kind: "retry", nextAt: Math.ceil(clock.now() + backoffMs(attempts, options.backoff)), error };
   }
 }

@@ -24,7 +24,13 @@ function open({
 }: { addresses?: AddressPolicyOptions; store?: Store } = {}) {
   const clock = manualClock();
   const policy = createAddressPolicy(addresses);
-  const options = { maxAttempts: 3, backoff: { firstMs: 1_000 }, timeoutMs: 5_000, pollIntervalMs: 500 };
+  const options = {
+    maxAttempts: 3,
+    maxDead: 1_000,
+    backoff: { firstMs: 1_000 },
+    timeoutMs: 5_000,
+    pollIntervalMs: 500,
+  };
   const sender = new WebhookSender({ store, fetch: createCheckedFetch({ policy }), clock, options });
   const webhooks = new Webhooks({
     store: () => store,

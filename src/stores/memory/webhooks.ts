@@ -168,6 +168,16 @@ export class MemoryWebhooks implements WebhookStore {
       lease: "",
       leasedUntil: 0,
     });
+    if (outcome.kind === "dead") this.#dropDead(partition, webhookId, outcome.keep);
+  }
+
+  /** Removes the oldest dead deliveries of a webhook. */
+  #dropDead(partition: Partition, webhookId: string, keep: number): void {
+    const dead = this.#listDeliveries(partition, webhookId).filter(
+      ([, { delivery }]) => delivery.status === "dead",
+    );
+    const newestFirst = dead.toSorted(([, a], [, b]) => compareDeliveries(b.delivery, a.delivery));
+    for (const [key] of newestFirst.slice(keep)) this.#deliveries.delete(key);
   }
 
   /** Removes the deliveries of trees that are erased. */
@@ -185,6 +195,10 @@ export class MemoryWebhooks implements WebhookStore {
 
 const toDeliveryKey = (partition: Partition, webhookId: string, id: string): string =>
   JSON.stringify([Partition.key(partition), webhookId, id]);
+
+/** Compares deliveries by their time, then by their id. */
+const compareDeliveries = (a: WebhookDelivery, b: WebhookDelivery): number =>
+  a.at - b.at || (a.id < b.id ? -1 : 1);
 
 /** Numbers entries within their groups, from 1. */
 function number(

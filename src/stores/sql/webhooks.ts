@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import {
   isJsonObject,
   Json,
@@ -210,6 +210,7 @@ export class SqlWebhooks implements WebhookStore {
         .set({ attempts: attempts + 1, error: toLine(outcome.error), lease: "", leased_until: 0, ...end })
         .where((eb) => eb.and(own))
         .execute();
+      if (outcome.kind === "dead") await dropDead(db, own, outcome.keep);
     });
   }
 
@@ -222,6 +223,35 @@ export class SqlWebhooks implements WebhookStore {
         .execute(),
     );
   }
+}
+
+/** Removes the oldest dead deliveries of a webhook. */
+async function dropDead(
+  db: Kysely<Tables>,
+  { tenant_id, owner, webhook_id }: Pick<DeliveryRow, "tenant_id" | "owner" | "webhook_id">,
+  keep: number,
+): Promise<void> {
+  const dead = { tenant_id, owner, webhook_id, status: "dead" };
+  const first = await db
+    .selectFrom("reeve_webhook_delivery")
+    .select(["at", "delivery_id"])
+    .where((eb) => eb.and(dead))
+    .orderBy("at", "desc")
+    .orderBy("delivery_id", "desc")
+    .offset(keep)
+    .limit(1)
+    .executeTakeFirst();
+  if (!first) return;
+  await db
+    .deleteFrom("reeve_webhook_delivery")
+    .where((eb) => eb.and(dead))
+    .where((eb) =>
+      eb.or([
+        eb("at", "<", first.at),
+        eb.and([eb("at", "=", first.at), eb("delivery_id", "<=", first.delivery_id)]),
+      ]),
+    )
+    .execute();
 }
 
 const toRowKey = ({ tenant_id, owner, webhook_id, delivery_id }: DeliveryRow) => ({

@@ -70,6 +70,25 @@ export const webhookCases: readonly StoreCase[] = [
     await elsewhere[Symbol.asyncDispose]();
   }),
 
+  storeCase("of dead deliveries the newest stay, for each webhook", async ({ store, tenant }) => {
+    const all = ["a", "b"].flatMap((webhook) =>
+      [1, 2, 3, 4].map((seq) => deliveryOf(webhook, `t${seq % 2}`, seq)),
+    );
+    await store.webhooks.enqueue(tenant, all);
+    const keep = 2;
+    for (let round = 0; round < 2; round++)
+      for (const claimed of await claimOwn(store, tenant, { now: 2_000 + round }))
+        if (claimed.webhookId === "a" || claimed.seq === 1)
+          await store.webhooks.settle(claimed, { kind: "dead", error: "status 500", keep });
+    const idsOfDead = async (webhookId: string): Promise<readonly string[]> => {
+      const page = await store.webhooks.deliveries(tenant, { webhookId, status: "dead" }, { size: 9 });
+      return page.items.map(({ id }) => id);
+    };
+    assert.deepEqual(await idsOfDead("a"), ["t0.4", "t1.3"]);
+    assert.deepEqual(await idsOfDead("b"), ["t1.1"]);
+    assert.deepEqual(await store.webhooks.count(tenant, "b"), { pending: 3, dead: 1 });
+  }),
+
   storeCase("deliveries of a tree go out in sequence, through one sender at a time", async (desk) => {
     const { store, tenant, harness } = desk;
     const elsewhere = await harness.open();
@@ -104,7 +123,7 @@ export const webhookCases: readonly StoreCase[] = [
       assert.ok(again);
       const { id, attempts, error, status } = again;
       assert.deepEqual([id, attempts, error, status], ["t1.1", 1, "status 500", "pending"]);
-      await store.webhooks.settle(again, { kind: "dead", error: "status 503" });
+      await store.webhooks.settle(again, { kind: "dead", error: "status 503", keep: 9 });
       assert.deepEqual(idsOf(await claimOwn(store, tenant, { now: 5_000 })), ["t1.2"]);
       const page = { size: 10 };
       const dead = await store.webhooks.deliveries(tenant, { webhookId: "hook", status: "dead" }, page);
@@ -132,7 +151,7 @@ export const webhookCases: readonly StoreCase[] = [
       const [taken] = await claimOwn(store, tenant, { now: 3_000 });
       assert.ok(lost && taken);
       await store.webhooks.settle(lost, { kind: "delivered" });
-      await store.webhooks.settle(lost, { kind: "dead", error: "late" });
+      await store.webhooks.settle(lost, { kind: "dead", error: "late", keep: 9 });
       assert.deepEqual(await store.webhooks.count(tenant, "hook"), { pending: 1, dead: 0 });
       await store.webhooks.settle(taken, { kind: "delivered" });
       assert.deepEqual(await store.webhooks.count(tenant, "hook"), { pending: 0, dead: 0 });
