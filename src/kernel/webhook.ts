@@ -22,6 +22,8 @@ export interface WebhookRecord {
   readonly allRuns: boolean;
   /** When it was set. Milliseconds since 1970. */
   readonly setAt: number;
+  /** 1 for a new webhook, and one more with each change. */
+  readonly revision: number;
   /** The URL and the secrets: content, which a store that seals keeps sealed. */
   readonly target: Json;
 }
@@ -85,8 +87,11 @@ type DeliveryOutcome =
 
 /** Webhooks, and the events that are on their way to them. Deliveries hold ids and times, no content. */
 export interface WebhookStore {
-  /** Adds a webhook, or replaces the one of its id. */
-  put(partition: Partition, webhook: WebhookRecord): Promise<void>;
+  /**
+   * Adds a webhook, or replaces the one of its id. Returns false, and changes nothing, unless its revision follows the
+   * stored one: another caller was faster.
+   */
+  put(partition: Partition, webhook: WebhookRecord): Promise<boolean>;
   get(partition: Partition, id: string): Promise<WebhookRecord | null>;
   /** Lists the webhooks of a tenant, in the order of their ids. */
   list(partition: Partition): Promise<readonly WebhookRecord[]>;

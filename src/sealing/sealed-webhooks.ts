@@ -7,7 +7,7 @@ export function sealedWebhooks(webhooks: Store["webhooks"], contentOf: ContentOf
     put: async (partition, webhook) => {
       const content = await contentOf(partition);
       const target = content.seal(`webhook ${webhook.id}`, webhook.target);
-      await webhooks.put(partition, { ...webhook, target });
+      return webhooks.put(partition, { ...webhook, target });
     },
     get: async (partition, id) => {
       const kept = await webhooks.get(partition, id);

@@ -91,16 +91,16 @@ export class Webhooks {
     const { href: url } = this.#deps.policy.checkUrl(options.url);
     if (secret !== undefined) webhookKey(secret);
     const partition = Partition.of(tenant);
-    const known = await this.#webhooks.get(partition, id);
-    if (!known && (await this.#webhooks.list(partition)).length >= maxWebhooks)
-      throw new RangeError(`a tenant may have at most ${maxWebhooks} webhooks`);
-    const made = secret === undefined && !known ? toWebhookSecret(randomBytes(32)) : undefined;
-    const given = secret ?? made;
-    const secrets =
-      given === undefined ? (known ? readTarget(known).secrets : []) : [{ value: given, until: null }];
-    const webhook = { id, events, allRuns, setAt: this.#deps.now(), target: toJson({ url, secrets }) };
-    await this.#webhooks.put(partition, webhook);
-    return { ...toWebhookView(webhook), ...(made !== undefined && { secret: made }) };
+    const fresh = secret ?? toWebhookSecret(randomBytes(32));
+    const webhook = await this.#change(partition, id, async (known) => {
+      if (!known && (await this.#webhooks.list(partition)).length >= maxWebhooks)
+        throw new RangeError(`a tenant may have at most ${maxWebhooks} webhooks`);
+      const isKept = known && secret === undefined;
+      const secrets = isKept ? readTarget(known).secrets : [{ value: fresh, until: null }];
+      return { id, events, allRuns, setAt: this.#deps.now(), target: toJson({ url, secrets }) };
+    });
+    const isGenerated = secret === undefined && webhook.revision === 1;
+    return { ...toWebhookView(webhook), ...(isGenerated && { secret: fresh }) };
   }
 
   /** Finds a webhook; null: there is none of that id. */
@@ -135,16 +135,29 @@ export class Webhooks {
     webhookKey(secret);
     checkDuration("keepOldS", keepOldS);
     const partition = Partition.of(tenant);
-    const found = await this.#webhooks.get(partition, checkWebhookId(id));
-    if (!found) throw new NotFoundError({ what: "webhook", id });
-    const { url, secrets } = readTarget(found);
-    const [newest] = secrets;
-    const until = this.#deps.now() + keepOldS * 1_000;
-    // The one before the last goes now: a request has two signatures at most.
-    const kept: readonly TargetSecret[] = newest ? [{ value: newest.value, until }] : [];
-    const target = toJson({ url, secrets: [{ value: secret, until: null }, ...kept] });
-    await this.#webhooks.put(partition, { ...found, target });
+    await this.#change(partition, checkWebhookId(id), async (found) => {
+      if (!found) throw new NotFoundError({ what: "webhook", id });
+      const { url, secrets } = readTarget(found);
+      const [newest] = secrets;
+      const until = this.#deps.now() + keepOldS * 1_000;
+      // The one before the last goes now: a request has two signatures at most.
+      const kept: readonly TargetSecret[] = newest ? [{ value: newest.value, until }] : [];
+      return { ...found, target: toJson({ url, secrets: [{ value: secret, until: null }, ...kept] }) };
+    });
     return { secret };
+  }
+
+  /** Changes a webhook as it is when the change is written: begins again if another caller has changed it meanwhile. */
+  async #change(
+    partition: Partition,
+    id: string,
+    change: (known: WebhookRecord | null) => Promise<Omit<WebhookRecord, "revision">>,
+  ): Promise<WebhookRecord> {
+    for (;;) {
+      const known = await this.#webhooks.get(partition, id);
+      const webhook = { ...(await change(known)), revision: (known?.revision ?? 0) + 1 };
+      if (await this.#webhooks.put(partition, webhook)) return webhook;
+    }
   }
 
   /** Lists pending and dead deliveries of a webhook, newest first. @throws NotFoundError */

@@ -36,6 +36,7 @@ test("after a sender is killed midway, twice, the next one sends the rest in ord
     events: ["run.end"],
     allRuns: false,
     setAt: 1,
+    revision: 1,
     target,
   });
   for (const tree of trees) {

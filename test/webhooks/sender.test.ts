@@ -154,6 +154,18 @@ test("no webhook reaches an address that the policy forbids", async () => {
   expect(hits).toEqual([]);
 });
 
+test("every secret that callers get at the same moment is valid", async () => {
+  const { webhooks, store } = open();
+  const stored = async (): Promise<string> => JSON.stringify(await store.webhooks.get(partition, "hook"));
+  const set = (): ReturnType<typeof webhooks.set> =>
+    webhooks.set({ id: "hook", url: "http://127.0.0.1:8080/", tenant });
+  const secrets = (await Promise.all([set(), set()])).flatMap(({ secret }) => secret ?? []);
+  expect(secrets).toEqual([expect.any(String)]);
+  expect(await stored()).toContain(secrets[0]);
+  const rotate = (): ReturnType<typeof webhooks.rotateSecret> => webhooks.rotateSecret("hook", { tenant });
+  for (const { secret } of await Promise.all([rotate(), rotate()])) expect(await stored()).toContain(secret);
+});
+
 test("requests are signed with both secrets during a rotation, and with the new one after", async () => {
   const signatures: (readonly string[])[] = [];
   await using server = await serveOn((request, response) => {

@@ -25,8 +25,12 @@ export class MemoryWebhooks implements WebhookStore {
   readonly #webhooks = new TenantMap<WebhookRecord>();
   readonly #deliveries = new Map<string, StoredDelivery>();
 
-  async put(partition: Partition, webhook: WebhookRecord): Promise<void> {
-    this.#webhooks.getItems(partition).set(webhook.id, copy(webhook));
+  async put(partition: Partition, webhook: WebhookRecord): Promise<boolean> {
+    const webhooks = this.#webhooks.getItems(partition);
+    const { revision = 0 } = webhooks.get(webhook.id) ?? {};
+    if (webhook.revision !== revision + 1) return false;
+    webhooks.set(webhook.id, copy(webhook));
+    return true;
   }
 
   async get(partition: Partition, id: string): Promise<WebhookRecord | null> {

@@ -32,15 +32,32 @@ export class SqlWebhooks implements WebhookStore {
     this.#access = access;
   }
 
-  async put(partition: Partition, { id, ...rest }: WebhookRecord): Promise<void> {
+  async put(partition: Partition, { id, ...rest }: WebhookRecord): Promise<boolean> {
     const body = JSON.stringify(rest);
-    await this.#access.write(partition, (db, tenant) =>
-      db
-        .insertInto("reeve_webhook")
-        .values({ tenant_id: tenant, webhook_id: id, body })
-        .onConflict((conflict) => conflict.columns(["tenant_id", "webhook_id"]).doUpdateSet({ body }))
-        .execute(),
-    );
+    return this.#access.write(partition, async (db, tenant) => {
+      const own = { tenant_id: tenant, webhook_id: id };
+      const present = await db
+        .selectFrom("reeve_webhook")
+        .select(["webhook_id", "body"])
+        .where((eb) => eb.and(own))
+        .executeTakeFirst();
+      if (rest.revision !== (present ? toWebhookRecord(present).revision : 0) + 1) return false;
+      // Another transaction may have written since: then no row is as it was read.
+      const written = present
+        ? await db
+            .updateTable("reeve_webhook")
+            .set({ body })
+            .where((eb) => eb.and({ ...own, body: present.body }))
+            .returning("webhook_id")
+            .execute()
+        : await db
+            .insertInto("reeve_webhook")
+            .values({ ...own, body })
+            .onConflict((conflict) => conflict.doNothing())
+            .returning("webhook_id")
+            .execute();
+      return written.length > 0;
+    });
   }
 
   async get(partition: Partition, id: string): Promise<WebhookRecord | null> {

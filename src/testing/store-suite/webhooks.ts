@@ -16,6 +16,7 @@ const webhookOf = (id: string, fields: Partial<WebhookRecord> = {}): WebhookReco
   events: ["run.end", "approval.requested"],
   allRuns: false,
   setAt: 1_000,
+  revision: 1,
   target: { url: "https://receiver.example/hook", secrets: ["whsec_x"] },
   ...fields,
 });
@@ -55,10 +56,10 @@ export const webhookCases: readonly StoreCase[] = [
     await store.webhooks.put(tenant, webhookOf("a"));
     await store.webhooks.put(
       tenant,
-      webhookOf("b", { allRuns: true, target: { url: "https://other.example" } }),
+      webhookOf("b", { revision: 2, allRuns: true, target: { url: "https://other.example" } }),
     );
     const elsewhere = await harness.open();
-    const changed = webhookOf("b", { allRuns: true, target: { url: "https://other.example" } });
+    const changed = webhookOf("b", { revision: 2, allRuns: true, target: { url: "https://other.example" } });
     assert.deepEqual(await elsewhere.webhooks.list(tenant), [webhookOf("a"), changed]);
     assert.deepEqual(await elsewhere.webhooks.get(tenant, "b"), changed);
     const other = createTenant();
@@ -67,6 +68,24 @@ export const webhookCases: readonly StoreCase[] = [
     assert.equal(await elsewhere.webhooks.remove(other, "b"), false);
     assert.equal(await elsewhere.webhooks.remove(tenant, "b"), true);
     assert.deepEqual(idsOf(await store.webhooks.list(tenant)), ["a"]);
+    await elsewhere[Symbol.asyncDispose]();
+  }),
+
+  storeCase("of changes of a webhook that meet, one is written and the others are refused", async (desk) => {
+    const { store, tenant, harness } = desk;
+    const elsewhere = await harness.open();
+    const stores = [store, elsewhere, store, elsewhere];
+    for (const revision of [1, 2, 3]) {
+      const puts = stores.map(({ webhooks }, setAt) =>
+        webhooks.put(tenant, webhookOf("hook", { revision, setAt })),
+      );
+      const written = await Promise.all(puts);
+      assert.equal(written.filter(Boolean).length, 1);
+      const kept = await store.webhooks.get(tenant, "hook");
+      assert.deepEqual([kept?.revision, kept?.setAt], [revision, written.indexOf(true)]);
+    }
+    assert.equal(await store.webhooks.put(tenant, webhookOf("hook", { revision: 1 })), false);
+    assert.equal(await store.webhooks.put(tenant, webhookOf("hook", { revision: 5 })), false);
     await elsewhere[Symbol.asyncDispose]();
   }),
 
