@@ -23,6 +23,7 @@ test("the guide lists the code of every error, with cause and remedy", async () 
     "errors",
     "approval",
     "disabled-error",
+    "backlog-full-error",
     "id-conflict-error",
     "input",
     "model-error",

@@ -7,6 +7,7 @@ import { MessageId } from "reeve/store";
 import { restate, restateServer } from "reeve/engines/restate";
 import type { LaunchPolicy } from "../../src/tree/launch-policy.ts";
 import type { ArgumentOf, ReplyOf, RunMethod } from "../../src/tree/protocol.ts";
+import { defaultBacklogs } from "../../src/tree/state/backlogs.ts";
 import { treeObject } from "../../src/tree/tree-object.ts";
 import { median, print } from "./measure.ts";
 
@@ -29,9 +30,16 @@ const policy: LaunchPolicy = {
   functionLayers: false,
   hasHooks: false,
 };
+const deps = {
+  agents,
+  policyOf: () => policy,
+  projects: false,
+  eraseAfterMs: 30_000,
+  backlogs: defaultBacklogs,
+};
 engine.define({
   build: "bench",
-  objects: [treeObject({ agents, policyOf: () => policy, projects: false, eraseAfterMs: 30_000 })],
+  objects: [treeObject(deps)],
   sinks: [],
   sealing: new Seals(defaultKeys()),
   run: async () => {},

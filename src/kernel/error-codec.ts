@@ -30,6 +30,7 @@ import {
 } from "./errors.ts";
 
 import { ApprovalRefusedError } from "./approval.ts";
+import { BacklogFullError } from "./backlog-full-error.ts";
 import { DisabledError } from "./disabled-error.ts";
 import { IdConflictError } from "./id-conflict-error.ts";
 import { InvalidInputError } from "./input.ts";
@@ -70,6 +71,7 @@ const classes: Readonly<Record<string, new (fields: never) => ReeveError>> = {
   "audit-chain": AuditChainError,
   "invalid-input": InvalidInputError,
   "too-large": TooLargeError,
+  "backlog-full": BacklogFullError,
   unencodable: UnencodableError,
   "no-answer": NoAnswerError,
   output: OutputError,

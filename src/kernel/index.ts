@@ -11,6 +11,7 @@ export {
   type ApprovalRequest,
   type Approver,
 } from "./approval.ts";
+export { BacklogFullError } from "./backlog-full-error.ts";
 export type { CancellationToken } from "./cancellation.ts";
 export { checkRule, checkTerms } from "./check-terms.ts";
 export { isLine, toLine } from "./check-text.ts";

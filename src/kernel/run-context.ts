@@ -284,11 +284,14 @@ export interface RunContext {
   ): Promise<AskReply<Output>>;
   /** Answers a question, or the task that the run was spawned with. Does nothing for other messages. */
   reply(message: Envelope, text: string, data?: Json): Promise<void>;
-  /** Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. */
+  /**
+   * Sends a message to a run, or to an agent of this tree: its oldest live run, else a new one. @throws BacklogFullError if
+   * the run has too many unread messages.
+   */
   send(to: RunId | AgentId | ChildHandle, input: Input, data?: Json): Promise<void>;
   /**
    * Publishes data to a topic, by default the tree's progress. It is recorded in the tree's stream and reaches all
-   * subscribers.
+   * subscribers. @throws BacklogFullError if a subscriber has too many unread messages: then no one gets it.
    */
   emit(data: Json, topic?: TopicId): Promise<void>;
   /**

@@ -33,6 +33,7 @@ import {
   type LaunchInput,
   type FinalResult,
   type InboxItem,
+  type UnreadItems,
 } from "#tree";
 import { PromptSizes, type PriceList } from "./call-estimate.ts";
 import { Children } from "./children.ts";
@@ -69,6 +70,7 @@ import { StepRecorder } from "./step-manifest.ts";
 import { flushTurn } from "./save-turn.ts";
 import { inRun, type RunIdentity } from "./step.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { countUnread } from "./unread.ts";
 
 /** The dependencies that all executions of a process share. */
 interface ExecutionOptions extends InputOptions {
@@ -233,7 +235,8 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
     return diagnostic;
   };
   const onEvents = createOnEvents(() => services, { policy, report });
-  const driver = new Driver({ primitives, token, deadline, batch, onItem, onEvents });
+  const backlog = (): UnreadItems | undefined => countUnread({ inbox, subscriptions, waits: driver.waits });
+  const driver = new Driver({ primitives, token, deadline, batch, onItem, onEvents, backlog });
   const inbox = new InboxReader(driver, journal);
   const requireAgent = ({ id }: { readonly id: AgentId }): void => {
     if (!options.hasAgent(AgentId.type(id))) throw new ProgramError({ problems: [notInProgram(id)] });
@@ -242,14 +245,13 @@ function createExecution(journal: Journal, options: ExecutionOptions, launched: 
   const keepInput = createKeepInput(() => services, options);
   const children = new Children({ driver, labels, runId, uuid, requireAgent, keepInput }, carried?.tasks);
   const messaging = new Messaging({ driver, labels, runId, agentId, uuid, children, keepInput });
-  const { clock, deltas, prices, switches } = options;
+  const { clock, deltas, prices, store, switches } = options;
   const openFeed: RunServices["engine"]["openFeed"] = (step, attempt) =>
     deltas.begin(primitives.launch.tree.key, { runId, step, attempt });
   const openUpdates: RunServices["engine"]["openUpdates"] = (step, attempt) =>
     deltas.beginUpdates(primitives.launch.tree.key, { runId, step, attempt });
   const sizes = new PromptSizes(carried?.reported);
   const place = input.turn ?? null;
-  const { store } = options;
   const talk = { store, scope, agentId, clock, place, history: policy.agent.history };
   const session = new RunSession(talk, carried?.turn);
   const { retention } = identity.supervision;

@@ -227,6 +227,12 @@ export class InboxReader implements Inbox {
     return this.#queues.values().next().value;
   }
 
+  get unreadCount(): number {
+    let count = this.#steering.length + this.#followUps.length;
+    for (const queue of this.#queues.values()) count += queue.length;
+    return count;
+  }
+
   /** Everything that came and was not read, in its original form. */
   get unread(): readonly InboxItem[] {
     const messages = [...this.#queues.values()].flat();

@@ -2,6 +2,7 @@ import {
   agentEventTypes,
   checkDuration,
   checkMoment,
+  decodeError,
   Json,
   Labels,
   MessageId,
@@ -210,7 +211,8 @@ export class JournaledContext implements RunContext {
     return this.#go(async () => {
       const messageId = MessageId.of(this.uuid());
       const { labels } = this.#services.state;
-      await this.#driver.report("emit", { topic, data, messageId, labels: labels.told });
+      const refusal = await this.#driver.report("emit", { topic, data, messageId, labels: labels.told });
+      if (refusal) throw decodeError(refusal.error);
     });
   }
 

@@ -41,12 +41,15 @@ export class Subscriptions {
 
   /** The messages of open subscriptions that the code has not read. */
   get unread(): readonly InboxItem[] {
-    const { waits } = this.#deps.driver;
     return this.open.flatMap(({ subscription }) =>
-      waits
-        .listKept(toWaitKey(subscription))
-        .map(({ value }): InboxItem => ({ kind: "topic", subscription, envelope: Json.as<Envelope>(value) })),
+      this.listUnread(subscription).map((envelope): InboxItem => ({ kind: "topic", subscription, envelope })),
     );
+  }
+
+  /** Returns the messages of a subscription that the code has not read. */
+  listUnread(subscription: string): readonly Envelope[] {
+    const kept = this.#deps.driver.waits.listKept(toWaitKey(subscription));
+    return kept.map(({ value }) => Json.as<Envelope>(value));
   }
 
   subscribe(topic: TopicId): Subscription {

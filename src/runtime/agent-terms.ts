@@ -1,7 +1,14 @@
 import { hash } from "node:crypto";
 import type { Agent, AgentId, HistoryRetention } from "#kernel";
 import { agentVersion } from "#agents";
-import { createLaunchPolicies, protocolNumber, type AgentsRecord, type LaunchPolicy } from "#tree";
+import {
+  createLaunchPolicies,
+  defaultBacklogs,
+  protocolNumber,
+  type AgentsRecord,
+  type BacklogLimits,
+  type LaunchPolicy,
+} from "#tree";
 import { defaultEraseAfterS } from "./execution-policy.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
@@ -34,6 +41,14 @@ function isSame(of: readonly Agent[], agents: ReadonlyMap<string, Agent>): boole
   return index === of.length;
 }
 
+/** Returns the limits unchanged. @throws RangeError unless each of them is an integer >= 1. */
+function checkBacklogs(limits: BacklogLimits): BacklogLimits {
+  for (const [name, limit] of Object.entries(limits))
+    if (!Number.isSafeInteger(limit) || limit < 1)
+      throw new RangeError(`backlogs.${name} must be an integer >= 1, got ${limit}`);
+  return limits;
+}
+
 /** Returns the configuration that the trees of a runtime are executed with. */
 export function treeHostOf(
   agents: ReadonlyMap<string, Agent>,
@@ -43,6 +58,7 @@ export function treeHostOf(
   readonly policyOf: (agent: AgentId) => LaunchPolicy;
   readonly projects: boolean;
   readonly eraseAfterMs: number;
+  readonly backlogs: BacklogLimits;
 } {
   const { retention, projects, eraseAfterS = defaultEraseAfterS } = options;
   let known: { readonly of: readonly Agent[]; readonly terms: AgentsRecord } | null = null;
@@ -56,5 +72,6 @@ export function treeHostOf(
     policyOf: createLaunchPolicies(agents, options),
     projects,
     eraseAfterMs: eraseAfterS * 1000,
+    backlogs: checkBacklogs({ ...defaultBacklogs, ...options.backlogs }),
   };
 }

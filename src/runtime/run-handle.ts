@@ -2,6 +2,7 @@ import {
   type ApprovalAnswer,
   ApprovalId,
   type ApprovalRecord,
+  decodeError,
   Labels,
   MessageId,
   Money,
@@ -299,7 +300,7 @@ export class RunHandle<Output = Json> {
     await this.#call("signal", { ...signal, at: this.#host.now() });
   }
 
-  /** Sends a message to the run's inbox. The same `id` is delivered once. */
+  /** Sends a message to the run's inbox. The same `id` is delivered once. @throws BacklogFullError */
   async send(
     input: Input,
     options: FromOutside & { readonly data?: Json; readonly from?: string } = {},
@@ -308,7 +309,7 @@ export class RunHandle<Output = Json> {
     const from = { kind: "outside", name: options.from ?? "user" } as const;
     const prepared = this.#host.prepareInput(this.#tree.key, input);
     const { parts } = prepared instanceof Promise ? await prepared : prepared;
-    await this.#call("send", {
+    const reply = await this.#call("send", {
       to: this.runId,
       messageId,
       from,
@@ -317,6 +318,7 @@ export class RunHandle<Output = Json> {
       ...(options.labels && { labels: Labels.of(options.labels) }),
       at: this.#host.now(),
     });
+    if ("error" in reply) throw decodeError(reply.error);
   }
 
   /** Returns the fields of every operation on the run. A repeated operation under the same id changes nothing. */

@@ -16,7 +16,7 @@ import type {
   Store,
   VectorStore,
 } from "#kernel";
-import type { ScheduleLimits } from "#tree";
+import type { BacklogLimits, ScheduleLimits } from "#tree";
 import type { WebhookSettings } from "#webhooks";
 import type { StepPrompt } from "./step-content.ts";
 import type { SweepOptions } from "./sweep.ts";
@@ -126,6 +126,11 @@ export interface RuntimeOptions extends SweepOptions {
   readonly webhooks?: WebhookSettings;
   /** Maximum number of schedules. Default: 100 of a user, and 1,000 of a tenant. */
   readonly schedules?: Partial<ScheduleLimits>;
+  /**
+   * Limits of what waits to be read; more is refused with a BacklogFullError. Default: 1,000 messages and 8 million characters
+   * for a run, 1,000 messages and 16 million characters in a topic.
+   */
+  readonly backlogs?: Partial<BacklogLimits>;
   /** Milliseconds in the queue after which a run moves up one level. Default: 60,000. */
   readonly priorityAgingMs?: number;
 }

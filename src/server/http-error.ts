@@ -63,6 +63,7 @@ const statuses: Readonly<Record<string, number>> = {
   "body-too-large": 413,
   "unsupported-media-type": 415,
   "host-not-allowed": 421,
+  "backlog-full": 429,
   "too-many-requests": 429,
   overloaded: 429,
   retryable: 503,

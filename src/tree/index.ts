@@ -43,6 +43,7 @@ export {
   type Task,
   type TurnPosition,
 } from "./state/records.ts";
+export { type BacklogLimits, type BacklogSize, defaultBacklogs, type UnreadItems } from "./state/backlogs.ts";
 export type { FinalResult, Report, ReportedEventType, Settlement } from "./report.ts";
 export { CronTicks } from "./schedule/cron-ticks.ts";
 export type { CatchUp } from "./schedule/plan-ticks.ts";

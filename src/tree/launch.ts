@@ -1,7 +1,8 @@
 import { Json, type RunId } from "#kernel";
 import { protocolNumber } from "./protocol-number.ts";
 import { toSlotState } from "./state/add-item.ts";
-import { inboxOf } from "./state/inbox.ts";
+import { addSizes } from "./state/backlogs.ts";
+import { inboxOf, sizeOfSent } from "./state/inbox.ts";
 import type { LaunchInput, InboxBatch } from "./protocol.ts";
 import type { CarriedState, InboxItem, InboxRecord, RunRecord } from "./state/records.ts";
 import { readTopics } from "./state/topics.ts";
@@ -85,5 +86,6 @@ function takeItems(
   if (left.length === 0) return { items, inbox: inbox === before ? inbox : { ...inbox, taken } };
   const kept = [...left, ...inbox.items];
   const characters = before.characters + inbox.characters;
-  return { items, inbox: { ...inbox, items: kept, characters, taken, delivered: 0, woken: true } };
+  const sent = addSizes(inbox.sent, sizeOfSent(left));
+  return { items, inbox: { ...inbox, items: kept, sent, characters, taken, delivered: 0, woken: true } };
 }

@@ -36,6 +36,7 @@ import type {
   EndReport,
   InboxItem,
   Question,
+  RunRecord,
   SettleArgument,
   SentContent,
   TreeScope,
@@ -89,6 +90,8 @@ export interface FromRun {
   readonly reports: readonly Report[];
   /** Number of items of its inbox that the run has. Absent: as many as it has taken. */
   readonly cursor?: number | undefined;
+  /** Items that it has taken and its code has not read. Absent: hardly any. */
+  readonly backlog?: RunRecord["backlog"];
   readonly at: number;
 }
 
@@ -220,17 +223,16 @@ interface TreeProtocol {
         readonly data: Json;
         readonly messageId: MessageId;
       };
-    readonly reply: null;
+    /** Null: it was published. An error: it was not, because a subscriber is too far behind. */
+    readonly reply: { readonly error: ErrorData } | null;
   };
   /** Begins or ends a subscription to a topic. */
   readonly subscribe: {
-    readonly argument: {
-      readonly run: RunId;
+    readonly argument: RunAt & {
       readonly topic: TopicId;
       /** The name of the subscription. Its messages carry it. */
       readonly subscription: string;
       readonly on: boolean;
-      readonly at: number;
     };
     readonly reply: null;
   };

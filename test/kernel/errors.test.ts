@@ -1,4 +1,5 @@
 import {
+  BacklogFullError,
   ApprovalRefusedError,
   AskFailedError,
   AuditChainError,
@@ -59,6 +60,7 @@ const samples: readonly ReeveError[] = [
   new IdConflictError({ id: "books" }),
   new IdConflictError({ id: "books", isOfOtherProcess: true }),
   new SessionBusyError({ session: "talk" }),
+  new BacklogFullError({ what: "topic news", limit: 1_000, unit: "messages" }),
   new TurnLostError({ session: "talk", reason: "overtaken" }),
   new DisabledError({ what: "agent", id: "writer", reason: "leaks" }),
   new RunEndedError({ run: "t~0" }),
@@ -127,7 +129,7 @@ test("errors of the runtime are recognised across copies of the package", () => 
 
 test("only temporary errors are retryable", () => {
   const retryable = samples.filter((error) => error.retryable).map((error) => error.code);
-  expect(retryable).toEqual(["preempted", "superseded", "no-answer", "retryable", "model"]);
+  expect(retryable).toEqual(["preempted", "superseded", "backlog-full", "no-answer", "retryable", "model"]);
 });
 
 test.each([

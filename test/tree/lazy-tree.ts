@@ -18,7 +18,8 @@ import {
 } from "#kernel";
 import type { Slot } from "#ledger";
 import type { ArgumentOf, ReplyOf, TreeMethod } from "../../src/tree/protocol.ts";
-import type { EndReport, RunRecord } from "../../src/tree/state/records.ts";
+import { defaultBacklogs } from "../../src/tree/state/backlogs.ts";
+import type { EndReport, RunRecord, TreeDeps } from "../../src/tree/state/records.ts";
 import { decodeRun, decodeSlot, runKey, slotKey } from "../../src/tree/state/stored-run.ts";
 import { withBatch } from "../../src/tree/methods/batch.ts";
 import { TreeSecret } from "../../src/tree/tree-secret.ts";
@@ -35,10 +36,10 @@ const terms = {
 } as const;
 
 /** The agents of a {@link LazyTree}. */
-export const agentsOfTrees = { parent: terms, child: terms };
+const agentsOfTrees = { parent: terms, child: terms };
 
 /** The launch policy of a {@link LazyTree}. */
-export const policyOfTrees = {
+const policyOfTrees = {
   approver: "none",
   approvalExpiresS: 60,
   ruleOfTwo: "ask",
@@ -46,6 +47,14 @@ export const policyOfTrees = {
   functionLayers: false,
   hasHooks: false,
 } as const;
+
+/** The dependencies of a {@link LazyTree}. */
+export const depsOfTrees = {
+  agents: agentsOfTrees,
+  eraseAfterMs: 30_000,
+  backlogs: defaultBacklogs,
+  policyOf: () => policyOfTrees,
+};
 
 /** A tree on a {@link LazyObject}, with a parent as its root and children below it. */
 export class LazyTree {
@@ -65,14 +74,14 @@ export class LazyTree {
     readonly treeId?: TreeId;
     /** Other arguments for the call that opens it. */
     readonly open?: Partial<ArgumentOf<"open">>;
+    /** Other dependencies. */
+    readonly deps?: Partial<TreeDeps>;
   }) {
-    const { maxAgents, projects = true, metadata = {}, budget = {}, open = {} } = options;
+    const { maxAgents, projects = true, metadata = {}, budget = {}, open = {}, deps = {} } = options;
     const { treeId = TreeId.of("t") } = options;
     this.object = new LazyObject(`-/${treeId}`);
     this.root = RunId.root(treeId);
-    this.#definition = withBatch(
-      treeObject({ agents: agentsOfTrees, projects, eraseAfterMs: 30_000, policyOf: () => policyOfTrees }),
-    );
+    this.#definition = withBatch(treeObject({ ...depsOfTrees, projects, ...deps }));
     this.opening = {
       treeId,
       inputHash: "hash",

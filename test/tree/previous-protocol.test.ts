@@ -8,7 +8,7 @@ import { treeObject } from "../../src/tree/tree-object.ts";
 import { sessionObject } from "../../src/tree/session-object.ts";
 import { versionedObject } from "../../src/tree/versioned-object.ts";
 import { LazyObject } from "./lazy-object.ts";
-import { agentsOfTrees, LazyTree, policyOfTrees } from "./lazy-tree.ts";
+import { depsOfTrees, LazyTree } from "./lazy-tree.ts";
 
 /** Values that the last release of protocol 2 has stored for one tree, its first launch, and its wake-ups. */
 const recorded = Json.as<{
@@ -17,14 +17,7 @@ const recorded = Json.as<{
   readonly woken: readonly { readonly value: Json }[];
 }>(Json.of(JSON.parse(readFileSync("test/golden/values-of-protocol-2.json", "utf8"))));
 
-const definition = versionedObject(
-  treeObject({
-    agents: agentsOfTrees,
-    projects: true,
-    eraseAfterMs: 30_000,
-    policyOf: () => policyOfTrees,
-  }),
-);
+const definition = versionedObject(treeObject({ ...depsOfTrees, projects: true }));
 const child = (number: number): RunId => RunId.of(TreeId.of("t"), number);
 const root = child(0);
 

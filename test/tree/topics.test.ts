@@ -1,6 +1,8 @@
 import { Json, MessageId, RunId, TopicId, TreeId, type Envelope } from "#kernel";
 import { expect, test } from "vitest";
 import type { InboxBatch } from "../../src/tree/protocol.ts";
+import { defaultBacklogs } from "../../src/tree/state/backlogs.ts";
+import type { TreeDeps } from "../../src/tree/state/records.ts";
 import type { Cost } from "./lazy-object.ts";
 import { LazyTree } from "./lazy-tree.ts";
 
@@ -56,8 +58,8 @@ class TalkingTree extends LazyTree {
   }
 }
 
-const treeOf = (children: number, subscribe = true): TalkingTree => {
-  const tree = new TalkingTree({ treeId, maxAgents: children + 1 });
+const treeOf = (children: number, subscribe = true, deps: Partial<TreeDeps> = {}): TalkingTree => {
+  const tree = new TalkingTree({ treeId, maxAgents: children + 1, deps });
   tree.spawn(children);
   if (subscribe) for (let number = 1; number <= children; number++) tree.subscribe(tree.child(number));
   return tree;
@@ -271,7 +273,8 @@ test("a subscription and a take cost the same, however many runs subscribe", () 
 });
 
 test("one call removes at most 1,000 messages, and later calls of the topic the others", () => {
-  const tree = treeOf(2);
+  const backlogs = { ...defaultBacklogs, topicMessages: 2_000 };
+  const tree = treeOf(2, true, { backlogs });
   for (const number of numbers(1_500)) {
     tree.tell(number);
     tree.take(tree.child(2));

@@ -38,7 +38,7 @@ import { Refusals } from "./refusals.ts";
 import { Rest } from "./rest.ts";
 import type { Outbox } from "./outbox.ts";
 import { StepNames } from "./step-names.ts";
-import { TreeCalls } from "./tree-calls.ts";
+import { TreeCalls, type InboxState } from "./tree-calls.ts";
 import { Waits } from "./waits.ts";
 
 /** Time for an effect to react to the cancel of its run. */
@@ -82,11 +82,14 @@ export class Driver {
     readonly batch: InboxBatch;
     /** Takes items that the driver does not handle itself: everything but pauses and cancels. */
     readonly onItem: (item: InboxItem) => void;
+    /** Returns what the code has not read. */
+    readonly backlog: InboxState["backlog"];
     /** Takes the run's events from the tree: each at most once, and never on replay. */
     readonly onEvents: (events: readonly NumberedEvent[]) => void;
   }) {
     this.#primitives = options.primitives;
-    this.tree = new TreeCalls(options.primitives, options.onEvents, () => this.#intake.cursor);
+    const known = { cursor: () => this.#intake.cursor, backlog: options.backlog };
+    this.tree = new TreeCalls(options.primitives, options.onEvents, known);
     this.outbox = this.tree.outbox;
     this.steps = new StepNames(options.primitives);
     this.#timers = new ArmedTimers(options.primitives);

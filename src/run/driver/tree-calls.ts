@@ -11,25 +11,33 @@ import {
   type ReplyOf,
   type RunMethod,
   type RunReply,
+  type UnreadItems,
 } from "#tree";
 import { Outbox } from "./outbox.ts";
+
+/** The state of a run's inbox, as far as the run knows it. */
+export interface InboxState {
+  /** Returns how many items it has. */
+  readonly cursor: () => number;
+  /** Returns those that its code has not read. */
+  readonly backlog: () => UnreadItems | undefined;
+}
 
 /** The calls of one execution on its tree. */
 export class TreeCalls {
   readonly outbox = new Outbox();
   readonly #primitives: ExecutionPrimitives;
   readonly #onEvents: (events: readonly NumberedEvent[]) => void;
-  readonly #cursor: () => number;
+  readonly #inbox: InboxState;
 
-  /** `cursor`: how many items of its inbox the run has. */
   constructor(
     primitives: ExecutionPrimitives,
     onEvents: (events: readonly NumberedEvent[]) => void,
-    cursor: () => number,
+    inbox: InboxState,
   ) {
     this.#primitives = primitives;
     this.#onEvents = onEvents;
-    this.#cursor = cursor;
+    this.#inbox = inbox;
   }
 
   /** Issues a call. */
@@ -45,7 +53,16 @@ export class TreeCalls {
   ): ReportingCall<Method> {
     return new ReportingCall(this, (at) => {
       const { runId: run, continuation } = this.#primitives.launch;
-      const from: FromRun = { run, continuation, reports: this.outbox.unsent, cursor: this.#cursor(), at };
+      const backlog = this.#inbox.backlog();
+      const cursor = this.#inbox.cursor();
+      const from: FromRun = {
+        run,
+        continuation,
+        reports: this.outbox.unsent,
+        cursor,
+        at,
+        ...(backlog && { backlog }),
+      };
       return this.issue(method, { ...argument, ...from });
     });
   }

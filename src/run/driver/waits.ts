@@ -56,12 +56,21 @@ export class Waits {
     if (this.#dead.has(key)) return;
     const waiter = this.#byKey.get(key)?.[0];
     if (waiter) this.#settle(waiter, { key, value });
-    else this.#kept.set(key, [...(this.#kept.get(key) ?? []), value]);
+    else {
+      const kept = this.#kept.get(key);
+      if (kept) kept.push(value);
+      else this.#kept.set(key, [value]);
+    }
   }
 
   /** Settles every wait for this key, and keeps nothing. */
   tell(key: string, value: Json): void {
     for (const waiter of this.#byKey.get(key) ?? []) this.#settle(waiter, { key, value });
+  }
+
+  /** Whether every value that has arrived was taken. */
+  get isEmpty(): boolean {
+    return this.#kept.size === 0;
   }
 
   /** Whether a value has arrived under this key that was not taken. */

@@ -4,6 +4,7 @@ import { scheduleCases } from "./schedules.ts";
 import { switchCases } from "./switches.ts";
 import { sectionCases } from "./sections.ts";
 import { copyCases } from "./copies.ts";
+import { backlogCases } from "./backlogs.ts";
 import { erasureCases } from "./erasure.ts";
 import { eventCases } from "./events.ts";
 import { extensionCases } from "./extensions.ts";
@@ -100,6 +101,7 @@ export const engineSuite: readonly EngineCase[] = [
   ...landingCases,
   ...markTimed(waitingCallCases),
   ...topUpWaitCases,
+  ...backlogCases,
   ...refusalCases,
   ...tenantCases,
   ...treeSecretCases,

@@ -7,7 +7,8 @@ import { cancelRuns, end, whyStopped } from "../run-lifecycle.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { endWait } from "./inbox-methods.ts";
 import { type EndReport, cancelKey, type CancelRecord } from "../state/records.ts";
-import { takeDelivered } from "../state/inbox.ts";
+import { addSizes } from "../state/backlogs.ts";
+import { sizeOfSent, takeDelivered } from "../state/inbox.ts";
 import { findExcess, maxItemBytes } from "../state/size.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 import { armDeadline } from "../timers.ts";
@@ -59,10 +60,11 @@ export function continueRun(work: TreeWork, argument: ArgumentOf<"continue">): n
   const run = work.live(argument.run);
   const told = takeDelivered(work.object, argument.run, run.inbox);
   const items = [...argument.unread, ...told, ...run.inbox.items];
-  const inbox = { ...run.inbox, items, delivered: 0, woken: false };
+  const sent = addSizes(run.inbox.sent, sizeOfSent(argument.unread));
+  const inbox = { ...run.inbox, items, sent, delivered: 0, woken: false };
   const continuation = run.continuation + 1;
   // A replayed run numbers its reports from 1 again: a fresh journal starts a fresh count.
-  launch(work, argument.run, { ...run, continuation, inbox, reported: 0 }, argument);
+  launch(work, argument.run, { ...run, continuation, inbox, backlog: undefined, reported: 0 }, argument);
   return null;
 }
 

@@ -4,6 +4,7 @@ import {
   NotFoundError,
   RunEndedError,
   WaitCycleError,
+  type BacklogFullError,
   type Envelope,
   type RunResult,
 } from "#kernel";
@@ -17,7 +18,9 @@ import { claimContent } from "../state/content.ts";
 import { deadLetter, wakeNew } from "../new-run.ts";
 import { performEffects } from "../run-lifecycle.ts";
 import { endedOf, readEndedResult } from "../state/ended-runs.ts";
-import { isFirst, remember, findSeen, mailName } from "../state/seen.ts";
+import { addSizes, findFull } from "../state/backlogs.ts";
+import type { StoredItem } from "../state/records.ts";
+import { isFirst, remember, findSeen, mailName, type SeenName } from "../state/seen.ts";
 
 /** Delivers a reply to the run that asked, if it is still alive. */
 export function reply(work: TreeWork, argument: ArgumentOf<"reply">): InboxBatch {
@@ -50,6 +53,9 @@ export function sendMessage(work: TreeWork, argument: SendArgument): ReplyOf<"se
   const cycle = askedBy && whom ? cycleOf(work, askedBy, whom) : null;
   if (cycle) return { error: new WaitCycleError({ cycle }).toJSON() };
   const envelope: Envelope = { id, from, text, data, files, askedBy, labels, at: work.now };
+  const item = { kind: "message", envelope } as const;
+  const full = !before && target.run ? findFullInbox(work, target.run, item) : null;
+  if (full) return { error: full.toJSON() };
   const delivered = before ? { run: before } : deliver(work, target, envelope);
   if ("reason" in delivered) {
     deadLetter(work, { run: work.root, agent: target.agentId, reason: delivered.reason }, [envelope]);
@@ -126,16 +132,16 @@ function watchFor(work: TreeWork, watcher: RunId, target: RunId): void {
   work.put(target, { ...run, watchers: [...run.watchers, watcher] });
 }
 
-/** Delivers a signal from outside. One id counts once for each name. @throws RunEndedError unless the run is alive. */
+/** Delivers a signal from outside. One id counts once for each name. @throws RunEndedError; BacklogFullError */
 export function signal(work: TreeWork, argument: ArgumentOf<"signal">): null {
   const { run, name, data, messageId, labels } = argument;
   checkSize("the data of a signal", data, maxItemBytes(work.object));
   work.live(run);
-  if (isFirst(work, ["signal", run, name, messageId])) work.push(run, { kind: "signal", name, data, labels });
+  pushSent(work, { run, name: ["signal", run, name, messageId] }, { kind: "signal", name, data, labels });
   return null;
 }
 
-/** Delivers a message from outside, for the current work or for after it. */
+/** Delivers a message from outside, for the current work or for after it. @throws RunEndedError; BacklogFullError */
 export function injectMessage(work: TreeWork, argument: ArgumentOf<"injectMessage">): null {
   const { run, kind, text, data, files, labels, messageId: id } = argument;
   checkSize("a message", { text, data, files }, maxItemBytes(work.object));
@@ -143,6 +149,26 @@ export function injectMessage(work: TreeWork, argument: ArgumentOf<"injectMessag
   const envelope: Envelope = { id, from, text, data, files, labels, at: work.now };
   work.live(run);
   claimContent(work, files);
-  if (isFirst(work, [kind, run, id])) work.push(run, { kind, envelope });
+  pushSent(work, { run, name: [kind, run, id] }, { kind, envelope });
   return null;
+}
+
+/** Delivers what was sent from outside, once under its name. @throws BacklogFullError */
+function pushSent(
+  work: TreeWork,
+  { run, name }: { readonly run: RunId; readonly name: SeenName },
+  item: StoredItem,
+): void {
+  if (!isFirst(work, name)) return;
+  const full = findFullInbox(work, run, item);
+  if (full) throw full;
+  work.push(run, item);
+}
+
+/** Returns why an item finds no room in the inbox of a live run. Null: there is room. */
+function findFullInbox(work: TreeWork, id: RunId, item: StoredItem): BacklogFullError | null {
+  const { inbox, backlog } = work.live(id);
+  const { inboxMessages, inboxCharacters } = work.host.backlogs;
+  const limit = { messages: inboxMessages, characters: inboxCharacters };
+  return findFull(`the inbox of run ${id}`, addSizes(inbox.sent, backlog?.inbox), { added: item, limit });
 }

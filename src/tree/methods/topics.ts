@@ -1,19 +1,24 @@
-import type { Envelope } from "#kernel";
+import type { Envelope, RunId, TopicId } from "#kernel";
+import type { BacklogSize } from "../state/backlogs.ts";
 import { book } from "../reports.ts";
-import type { ArgumentOf } from "../protocol.ts";
+import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { checkSize, maxEventBytes } from "../state/size.ts";
 import { prefetchTopic, Topic } from "../state/topics.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
-/** Publishes to a topic: to the tree's stream and every subscriber. */
-export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
+/** Publishes to a topic: to the tree's stream and every subscriber. Refused if a subscriber is too far behind. */
+export function emit(work: TreeWork, argument: ArgumentOf<"emit">): ReplyOf<"emit"> {
   const { run, topic: id, data, messageId, labels } = argument;
   checkSize("the data of an event", data, maxEventBytes);
   book(work, argument);
   const { agentId } = work.live(run);
-  work.emit(run, "progress.emitted", { topic: id, data }, { place: `progress/${messageId}` });
+  const from = { kind: "run", runId: run, agentId } as const;
+  const envelope: Envelope = { id: messageId, from, text: "", data, topic: id, labels, at: work.now };
   const topic = new Topic(work.object, id);
+  const publish = (): void =>
+    work.emit(run, "progress.emitted", { topic: id, data }, { place: `progress/${messageId}` });
   if (!topic.hasSubscriptions) {
+    publish();
     topic.write();
     return null;
   }
@@ -21,12 +26,26 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): null {
   const idle = topic.listIdle(run);
   work.load(idle);
   for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);
-  const from = { kind: "run", runId: run, agentId } as const;
-  const envelope: Envelope = { id: messageId, from, text: "", data, topic: id, labels, at: work.now };
+  const full = topic.findFull(envelope, { taken: mostTaken(work, idle, id), limits: work.host.backlogs });
+  if (full) {
+    topic.write();
+    return { error: full.toJSON() };
+  }
+  publish();
   topic.tell(envelope);
   topic.write();
   for (const subscriber of idle) work.push(subscriber, { kind: "unread", topic: id });
   return null;
+}
+
+/** Returns the most that one of these subscribers has taken of a topic and not read. */
+function mostTaken(work: TreeWork, subscribers: readonly RunId[], topic: TopicId): BacklogSize | undefined {
+  let most: BacklogSize | undefined;
+  for (const subscriber of subscribers) {
+    const size = work.run(subscriber)?.backlog?.topics?.[topic];
+    if (size && size.messages > (most?.messages ?? 0)) most = size;
+  }
+  return most;
 }
 
 /** Begins or ends a subscription to a topic. */

@@ -31,6 +31,8 @@ import {
   retentions,
 } from "#kernel";
 import { Shape } from "#base";
+import type { BacklogSize } from "../state/backlogs.ts";
+import type { TopicMessage } from "../state/records.ts";
 
 /*
  * Shapes of values that several records share. Values that a program supplies (budgets, prices, rules, files, usage of
@@ -145,7 +147,7 @@ const sender = taggedUnion<Sender, "kind">("kind", {
   outside: object<Extract<Sender, { kind: "outside" }>>({ kind: oneOf("outside"), name: text() }),
 });
 
-export const envelope = object<Envelope>({
+const envelopeFields = {
   id: messageId,
   from: sender,
   text: text(),
@@ -153,7 +155,13 @@ export const envelope = object<Envelope>({
   askedBy: optional(runId),
   topic: optional(topicId),
   at: number,
-});
+};
+
+export const envelope = object<Envelope>(envelopeFields);
+
+export const backlogSize = object<BacklogSize>({ messages: count, characters: count });
+
+export const topicMessage = object<TopicMessage>({ ...envelopeFields, charactersBefore: optional(count) });
 
 /** A text or a list of texts, as in rules. */
 const words = Shape.any<string | readonly string[]>();

@@ -1,5 +1,6 @@
-import type { Supervision } from "#kernel";
+import type { Supervision, TopicId } from "#kernel";
 import { Shape } from "#base";
+import type { BacklogSize, UnreadItems } from "../state/backlogs.ts";
 import type {
   CompactionOrder,
   EndedRecord,
@@ -15,6 +16,7 @@ import {
   agentId,
   approvalId,
   attemptId,
+  backlogSize,
   budget,
   decision,
   diagnostic,
@@ -37,7 +39,7 @@ import {
   treeId,
 } from "./parts.ts";
 
-const { boolean, count, list, number, object, oneOf, optional, orNull, taggedUnion, text } = Shape;
+const { boolean, count, list, map, number, object, oneOf, optional, orNull, taggedUnion, text } = Shape;
 
 const words = object<SentContent>({ text: text(), ...spoken });
 
@@ -88,6 +90,7 @@ const inbox = object<InboxRecord>({
   delivered: count,
   items: list(item),
   characters: count,
+  sent: optional(backlogSize),
   first: count,
   last: number,
 });
@@ -132,6 +135,12 @@ export const run = object<RunRecord>({
   startedAt: numberOrNull,
   account: runAccount,
   inbox,
+  backlog: optional(
+    object<UnreadItems>({
+      inbox: optional(backlogSize),
+      topics: optional(map<TopicId, BacklogSize>(backlogSize)),
+    }),
+  ),
   said: optional(words),
   reported: count,
   crashes: count,

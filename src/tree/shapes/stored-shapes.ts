@@ -6,7 +6,7 @@ import { storedDefaults } from "../state/stored-run.ts";
 import type { HeldArgument, SwitchRecord, SwitchRef } from "../switches/switch-protocol.ts";
 import { event } from "./event-shapes.ts";
 import { budgetAccount, doubt, queued, slot } from "./ledger-shapes.ts";
-import { address, approvalId, envelope, numberOrNull, runId, runIds, texts, treeId } from "./parts.ts";
+import { address, approvalId, numberOrNull, runId, runIds, texts, topicMessage, treeId } from "./parts.ts";
 import { ended, item, run } from "./run-shapes.ts";
 import {
   approval,
@@ -65,7 +65,7 @@ const ofTree: Readonly<Record<string, ShapeOf>> = {
   "approval-at": always(approvalId),
   topic: always(topic),
   subscriptions: always(list(subscriptionEntry)),
-  told: always(envelope),
+  told: always(topicMessage),
   disabled: always(
     object<SwitchRef>({ kind: oneOf("tenant", "agent", "tool"), name: text(), object: text() }),
   ),

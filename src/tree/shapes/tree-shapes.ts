@@ -122,6 +122,7 @@ export const lateAsks: Shape<LateAsksRecord> = list(
 const topicRecord = object<TopicRecord>({
   next: count,
   first: count,
+  characters: optional(object<NonNullable<TopicRecord["characters"]>>({ next: count, first: count })),
   unread: map<number, number>(count),
   pages: list(count),
 });

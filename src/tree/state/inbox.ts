@@ -1,4 +1,5 @@
 import { Json, type ObjectContext, type RunId } from "#kernel";
+import { addSizes, isSent, subtractSizes, type BacklogSize } from "./backlogs.ts";
 import type { InboxRecord, StoredItem } from "./records.ts";
 
 /** Maximum number of items in the run's own record. Further items go to pages of the same size. */
@@ -34,12 +35,14 @@ export function inboxOf(
     push(item) {
       const hasPages = inbox.first <= inbox.last;
       const { items, characters } = inbox;
+      const length = getJsonLength(item);
+      const sent = isSent(item) ? addSizes(inbox.sent, { messages: 1, characters: length }) : inbox.sent;
       if (!hasPages && hasRoom(items, characters))
-        return { ...inbox, items: [...items, item], characters: characters + getJsonLength(item) };
+        return { ...inbox, sent, items: [...items, item], characters: characters + length };
       const newest = hasPages ? read(inbox.last) : [];
       const page = hasPages && hasRoom(newest, getJsonLength(newest)) ? inbox.last : inbox.last + 1;
       object.set(key(page), Json.of(page === inbox.last ? [...newest, item] : [item]));
-      return { ...inbox, last: page };
+      return { ...inbox, sent, last: page };
     },
 
     take() {
@@ -53,7 +56,8 @@ export function inboxOf(
       const first = hasPages ? inbox.first + 1 : inbox.first;
       const rest = { ...inbox, items: next, characters: hasPages ? getJsonLength(next) : 0, first };
       const taken = inbox.taken + items.length;
-      return { items, inbox: { ...rest, taken, delivered: 0, woken: next.length > 0 } };
+      const sent = inbox.sent && next.length > 0 ? subtractSizes(inbox.sent, sizeOfSent(items)) : undefined;
+      return { items, inbox: { ...rest, sent, taken, delivered: 0, woken: next.length > 0 } };
     },
   };
 }
@@ -101,6 +105,13 @@ export function dropDelivered(
 export function prefetchInbox(object: ObjectContext, run: RunId, { first, last }: InboxRecord): void {
   if (first > last) return;
   object.prefetch(Array.from({ length: last - first + 1 }, (_, index) => inboxPageKey(run, first + index)));
+}
+
+/** Returns the size of the sent ones among items. Undefined: there is none. */
+export function sizeOfSent(items: readonly StoredItem[]): BacklogSize | undefined {
+  const sent = items.filter(isSent);
+  if (sent.length === 0) return undefined;
+  return { messages: sent.length, characters: sent.reduce((sum, item) => sum + getJsonLength(item), 0) };
 }
 
 const inboxPageKey = (run: RunId, page: number): string => `inbox/${run}/${page}`;

@@ -36,6 +36,7 @@ import type {
 } from "#kernel";
 import type { RunAccount, TreeState } from "#ledger";
 import type { LaunchPolicy } from "../launch-policy.ts";
+import type { BacklogLimits, BacklogSize, UnreadItems } from "./backlogs.ts";
 import type { TreeSecret } from "../tree-secret.ts";
 
 /** A prompt size that a provider reported, for the next execution of the run. A digest identifies the prompt. */
@@ -204,6 +205,8 @@ export interface InboxRecord {
   readonly items: readonly StoredItem[];
   /** Approximate length of the items. */
   readonly characters: number;
+  /** The size of the items that were sent. Absent: none. */
+  readonly sent?: BacklogSize | undefined;
   /** Pages of items that did not fit: `first` to `last`, both included. None if `first > last`. */
   readonly first: number;
   readonly last: number;
@@ -235,6 +238,7 @@ export interface TreeDeps {
   readonly projects: boolean;
   /** Time after the end of a tree for which its key, and its erasable content in the store, are kept. */
   readonly eraseAfterMs: number;
+  readonly backlogs: BacklogLimits;
 }
 
 /** The limits of a run that the runs below it inherit. */
@@ -268,6 +272,8 @@ export interface RunRecord extends RunLimits {
   readonly startedAt: number | null;
   readonly account: RunAccount;
   readonly inbox: InboxRecord;
+  /** Items that it had taken and not read at its last call. Absent: hardly any. */
+  readonly backlog?: UnreadItems | undefined;
   /** The last text of its model when it waited or yielded. Absent: none. */
   readonly said?: SentContent | undefined;
   /** Number of the last booked report. A replayed run repeats its reports. */
@@ -371,10 +377,18 @@ export interface TopicRecord {
   readonly next: number;
   /** Number of the oldest stored message. Equal to `next`: none is stored. */
   readonly first: number;
+  /** The length of all messages before `next`, and of those before `first`. Absent: none. */
+  readonly characters?: { readonly next: number; readonly first: number } | undefined;
   /** Number of subscriptions by their first unread message. Those without unread messages are not counted. */
   readonly unread: Readonly<Record<number, number>>;
   /** The numbers of the pages that have subscriptions. */
   readonly pages: readonly number[];
+}
+
+/** A message of a topic, as it is stored under its number. */
+export interface TopicMessage extends Envelope {
+  /** The length of all messages of the topic before it. Absent: an earlier build has written it. */
+  readonly charactersBefore?: number | undefined;
 }
 
 /** A run's report of its end. */

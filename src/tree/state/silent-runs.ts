@@ -10,12 +10,12 @@ import type { TreeWork } from "./tree-work.ts";
  * tree is stuck. That matters only while runs stand in line for a slot: then silent runs are woken, and say how they stand.
  */
 
-/** Notes that a run calls: items that it has leave its inbox. */
-export function noteCall(work: TreeWork, { run: id, continuation, cursor }: FromRun): void {
+/** Notes that a run calls: items that it has leave its inbox, and what it has not read counts. */
+export function noteCall(work: TreeWork, { run: id, continuation, cursor, backlog }: FromRun): void {
   const run = work.run(id);
   if (!run || cursor === undefined || continuation !== run.continuation) return;
   const inbox = dropDelivered(work.object, id, run.inbox, cursor);
-  if (inbox !== run.inbox) work.put(id, { ...run, inbox });
+  if (inbox !== run.inbox || backlog !== run.backlog) work.put(id, { ...run, inbox, backlog });
   leaveSilent(work, id);
 }
 

@@ -1,5 +1,6 @@
-import { Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#kernel";
-import type { InboxItem, StoredItem, TopicRecord } from "./records.ts";
+import { type BacklogFullError, Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#kernel";
+import { addSizes, type BacklogLimits, type BacklogSize, findFull } from "./backlogs.ts";
+import type { InboxItem, StoredItem, TopicMessage, TopicRecord } from "./records.ts";
 
 /*
  * The topics of a tree: subscriptions, and messages that are not taken. The inbox (inbox.ts) has an item for unread
@@ -9,7 +10,8 @@ import type { InboxItem, StoredItem, TopicRecord } from "./records.ts";
  * 2. A run with unread messages of a topic has one item for the topic in its inbox, for any number of messages.
  * 3. A subscription is stored with the number of its first unread message. The topic counts subscriptions by that
  *    number, so a message is removed when the last of them has taken it, or has ended.
- * 4. Subscriptions are stored in pages by the number of their run, so a take changes one page.
+ * 4. A message has the length of all before it. So the length of the stored messages is known without reading them.
+ * 5. Subscriptions are stored in pages by the number of their run, so a take changes one page.
  */
 
 /** Runs whose numbers differ by less than this may be on one page. */
@@ -41,6 +43,8 @@ interface Subscription {
 
 /** The older stored form of a topic, without messages: the list of its subscriptions. */
 type SubscriptionList = readonly Subscription[];
+
+const noCharacters = { next: 0, first: 0 } as const;
 
 const noTopic: TopicRecord = { next: 0, first: 0, unread: {}, pages: [] };
 
@@ -112,10 +116,24 @@ export class Topic {
     return [...numbers].map((number) => RunId.of(RunId.tree(member), number));
   }
 
+  /**
+   * Returns why a message finds no room: a subscription does not read. `taken`: what the slowest subscriber has taken and
+   * not read. Null: there is room.
+   */
+  findFull(
+    envelope: Envelope,
+    { taken, limits }: { readonly taken: BacklogSize | undefined; readonly limits: BacklogLimits },
+  ): BacklogFullError | null {
+    const { first, next, characters = noCharacters } = this.#record;
+    const stored = { messages: next - first, characters: characters.next - characters.first };
+    const limit = { messages: limits.topicMessages, characters: limits.topicCharacters };
+    return findFull(`topic ${this.#id}`, addSizes(stored, taken), { added: envelope, limit });
+  }
+
   /** Stores a message for every subscription. It becomes the first unread message of those that had none. */
   tell(envelope: Envelope): void {
     if (!this.hasSubscriptions) return;
-    const { next, pages } = this.#record;
+    const { next, pages, characters = noCharacters } = this.#record;
     let idle = 0;
     for (const page of pages) {
       const entries = this.#page(page);
@@ -128,12 +146,14 @@ export class Topic {
       );
     }
     // The key contains the topic.
-    const { topic: _, ...message } = envelope;
+    const { topic: _, ...rest } = envelope;
+    const message: TopicMessage = { ...rest, charactersBefore: characters.next };
     this.#object.set(messageKey(next, this.#id), Json.of(message));
     const { unread } = this.#record;
     this.#record = {
       ...this.#record,
       next: next + 1,
+      characters: { ...characters, next: characters.next + JSON.stringify(envelope).length },
       unread: idle > 0 ? { ...unread, [next]: idle } : unread,
     };
   }
@@ -190,7 +210,8 @@ export class Topic {
     const envelopes: Envelope[] = [];
     for (const key of keys) {
       if (envelopes.length > 0 && room.characters <= 0) break;
-      const envelope = { ...Json.as<Envelope>(this.#object.get(key)), topic: this.#id };
+      const { charactersBefore: _, ...message } = Json.as<TopicMessage>(this.#object.get(key));
+      const envelope = { ...message, topic: this.#id };
       envelopes.push(envelope);
       room.messages -= 1;
       room.characters -= JSON.stringify(envelope).length;
@@ -227,7 +248,17 @@ export class Topic {
     const end = Math.min(needed, first + removedPerCall);
     if (end <= first) return;
     for (let number = first; number < end; number++) this.#object.clear(messageKey(number, this.#id));
-    this.#record = { ...this.#record, first: end };
+    this.#record = { ...this.#record, first: end, characters: this.#charactersFrom(end) };
+  }
+
+  /** Returns the lengths once `first` is the oldest stored message. */
+  #charactersFrom(first: number): TopicRecord["characters"] {
+    const { next, characters = noCharacters } = this.#record;
+    if (first === next) return { ...characters, first: characters.next };
+    const { charactersBefore = characters.first } = Json.as<TopicMessage>(
+      this.#object.get(messageKey(first, this.#id)),
+    );
+    return { ...characters, first: charactersBefore };
   }
 
   #entriesOf(run: RunId): readonly Entry[] {
