@@ -1,4 +1,4 @@
-import type { Json } from "#kernel";
+import type { Json, TopicId } from "#kernel";
 import type { BacklogSize, UnreadItems } from "#tree";
 import type { Waits } from "./driver/waits.ts";
 import type { InboxReader } from "./messaging.ts";
@@ -40,10 +40,12 @@ export function countUnread({ inbox, subscriptions, waits }: UnreadDeps): Unread
     ...inbox.unread.map((item) => ("envelope" in item ? item.envelope : item)),
     ...signals,
   ]);
-  const topics = subscriptions.open.flatMap(({ topic, subscription }) => {
+  const topics: Record<TopicId, BacklogSize> = {};
+  for (const { topic, subscription } of subscriptions.open) {
     const size = measure(subscriptions.listUnread(subscription));
-    return size ? [[topic, size] as const] : [];
-  });
-  if (!sent && topics.length === 0) return undefined;
-  return { ...(sent && { inbox: sent }), ...(topics.length > 0 && { topics: Object.fromEntries(topics) }) };
+    // A run may have several subscriptions to one topic: the slowest counts.
+    if (size && size.messages > (topics[topic]?.messages ?? 0)) topics[topic] = size;
+  }
+  const hasTopics = Object.keys(topics).length > 0;
+  return sent || hasTopics ? { ...(sent && { inbox: sent }), ...(hasTopics && { topics }) } : undefined;
 }
