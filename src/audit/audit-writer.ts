@@ -67,7 +67,7 @@ export class AuditWriter {
     try {
       await batch.written;
     } catch (error) {
-      // Perhaps it rejects a note of another tree.
+      // The rejected note may be another tree's, so these are written without the others.
       if (!StoreRejectionError.is(error) || batch.notes.size === notes.length) throw error;
       await this.#alone(partition, state, notes);
     }

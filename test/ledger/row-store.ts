@@ -137,7 +137,7 @@ function findStill(slots: LedgerState["slots"]): ReadonlySet<RunId> {
   return still;
 }
 
-/** The length of all standstills of each run. */
+/** The total time for which each run has stood still. */
 export type IdleTimes = ReadonlyMap<RunId, number>;
 
 /** Adds time that passed in a state. */

@@ -215,7 +215,7 @@ async function expectKept(
   });
   expect(wrong).toEqual([]);
   const statuses = [...reports.values()].map(({ status }) => status);
-  // Otherwise the processes have not met.
+  // Otherwise the two processes never competed for a turn.
   for (const status of ["completed", "failed"] as const) expect(statuses).toContain(status);
 }
 

@@ -3,7 +3,7 @@ import { BacklogFullError, TopicId, type Json, type RunContext } from "#kernel";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { waitForEvent } from "./history.ts";
 
-/** A limit, and the most that can wait: the items of the last take are counted with the next call. */
+/** The limit, and an upper bound of what is accepted: a run reports what it took last only with its next call. */
 const [limit, most] = [10, 50];
 
 /** Sends until it is refused. Returns the number of what was accepted. */
