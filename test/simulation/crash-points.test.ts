@@ -26,7 +26,7 @@ describe.each([
       places += undisturbed.points.length;
       const points = [...undisturbed.points.entries()].filter(([, point]) => isWalked(point));
       for (const [, point] of points) kinds.add(point);
-      for (const [target, point] of sample(points, 0.3, ([place]) => `${scenario.name} ${dies} ${place}`)) {
+      for (const [target, point] of sample(points, 0.2, ([place]) => `${scenario.name} ${dies} ${place}`)) {
         const plan: Plan = (index) => (index === target ? dies : "none");
         const disturbed = await play(scenario, plan).catch((error: unknown) => String(error));
         const changed =

@@ -5,8 +5,8 @@ import { simulate } from "./simulate.ts";
 import { firstSeedThatShows, sourceBugs } from "./source-bugs.ts";
 import { isFull, sample } from "../effort.ts";
 
-/** A few: `npm run simulate` plays as many as one likes, and `.ci/full` twenty thousand. */
-const seeds = { from: 1, count: isFull ? 500 : 150 };
+/** A few: `npm run simulate` plays as many as one likes, `.ci/run` 1,500 and `.ci/full` 20,000. */
+const seeds = { from: 1, count: isFull ? 500 : 50 };
 /** A bug that needs more than this to show could live for years. */
 const mostSeedsForABug = 400;
 

@@ -180,7 +180,7 @@ const screens: readonly (readonly [name: string, path: string, ready: (opened: P
 
 test.each(themes)("the inspector and the tabs are accessible and within the policy, in %s", async (theme) => {
   const { site } = await analystSite();
-  for (const [name, path, ready] of sample(screens, 0.4, ([screen]) => `${screen} ${theme}`)) {
+  for (const [name, path, ready] of sample(screens, 0.25, ([screen]) => `${screen} ${theme}`)) {
     const { page: opened, faults } = await visit(site, path, { theme });
     await ready(opened);
     await expectAccessible(opened);
