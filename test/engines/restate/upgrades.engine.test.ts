@@ -172,6 +172,8 @@ test("an incompatible build refuses a run that is moved there; it waits, and fin
     lastError: "agent editor is at version 2 here; the run began with 1",
   });
   await work(old, "1");
+  // A move that was interrupted leaves it like this.
+  await pause(run, other);
   expect(await engine.moveRuns({ from: young.name, to: old.name, only: "refused" })).toEqual({
     moved: 1,
     left: 0,
@@ -227,6 +229,28 @@ async function waitForBlocker(run: RunHandle, kind: Blocker["kind"]): Promise<Bl
   let found: Blocker | null = null;
   await eventually(async () => (found = await run.blocker())?.kind === kind);
   return found;
+}
+
+/** Pauses the execution of a run in the middle of a try, which its worker then refuses. */
+async function pause({ treeId }: RunHandle, worker: WorkerProcess): Promise<void> {
+  const caller = `invoked_by_target LIKE '%/${treeId}/%' AND target_service_name LIKE '%.run'`;
+  const find = (status: string): string =>
+    `SELECT id FROM sys_invocation WHERE ${caller} AND status ${status}`;
+  worker.process.kill("SIGSTOP");
+  await eventually(async () => (await query(find("= 'running'"))).length === 1);
+  const [execution] = await query(find("= 'running'"));
+  await fetch(new URL(`/invocations/${execution}/pause`, server.admin), { method: "PATCH" });
+  worker.process.kill("SIGCONT");
+  await eventually(async () => (await query(find("= 'paused'"))).length === 1);
+}
+
+/** Returns the ids that a query of Restate finds. */
+async function query(text: string): Promise<readonly string[]> {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  const body = JSON.stringify({ query: text });
+  const answer = await fetch(new URL("/query", server.admin), { method: "POST", headers, body });
+  const { rows }: { readonly rows: readonly { readonly id: string }[] } = JSON.parse(await answer.text());
+  return rows.map(({ id }) => id);
 }
 
 /** Only starts trees here: the agents' code is in the workers. */

@@ -72,7 +72,11 @@ export class Admin {
    */
   async listPinned(
     deployments: readonly string[],
-    { prefix, failure }: { readonly prefix: string; readonly failure?: string | undefined },
+    {
+      prefix,
+      failure,
+      status,
+    }: { readonly prefix: string; readonly failure?: string | undefined; readonly status?: "paused" },
   ): Promise<readonly string[]> {
     if (deployments.length === 0) return [];
     const conditions = [
@@ -81,6 +85,7 @@ export class Admin {
       // An invocation without journal entries is pinned to no deployment, and moves to the newest by itself.
       `pinned_deployment_id IN (${deployments.map(quoteSql).join(", ")})`,
       ...(failure === undefined ? [] : [`strpos(last_failure, ${quoteSql(failure)}) > 0`]),
+      ...(status === undefined ? [] : [`status = ${quoteSql(status)}`]),
     ];
     const query = `SELECT id FROM sys_invocation WHERE ${conditions.join(" AND ")}`;
     return (await this.#query<{ readonly id: string }>(query)).map(({ id }) => id);

@@ -37,9 +37,11 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
       : (await deploymentsOf(admin, names.run, to)).map(({ id }) => id)[0];
   if (target === undefined) throw new TypeError(`moveRuns: build ${to} is not registered`);
   if (sources.includes(target)) throw new TypeError(`moveRuns: "from" and "to" are the same build (${from})`);
-  const look = (): Promise<readonly string[]> =>
-    admin.listPinned(sources, { prefix: names.prefix, failure: only && refusal });
-  const find = only === "refused" ? () => lookAgain(look) : look;
+  const { prefix } = names;
+  const find = (): Promise<readonly string[]> =>
+    only === "refused"
+      ? lookAgain(() => listRefused(admin, sources, prefix))
+      : admin.listPinned(sources, { prefix });
   let moved = 0;
   let left = await find();
   for await (const _ of backoff({ firstMs: 50, maxMs: 1_000, totalMs: waitMs })) {
@@ -52,6 +54,23 @@ export async function moveRuns(admin: Admin, names: ServiceNames, options: MoveO
     left = await find();
   }
   return { moved, left: left.length };
+}
+
+/**
+ * Lists refused runs. One that was paused in the middle of a try, by an operator or by a move that was interrupted, shows no
+ * failure any more.
+ */
+async function listRefused(
+  admin: Admin,
+  sources: readonly string[],
+  prefix: string,
+): Promise<readonly string[]> {
+  const found = new Set(await admin.listPinned(sources, { prefix, failure: refusal }));
+  for (const paused of await admin.listPinned(sources, { prefix, status: "paused" })) {
+    const reason = found.has(paused) ? "" : await admin.getPauseReason(paused);
+    if (reason?.includes(refusal)) found.add(paused);
+  }
+  return [...found];
 }
 
 /**
