@@ -70,6 +70,7 @@ export {
   type ManifestStore,
   type ManifestText,
   type MemoryQuery,
+  type RememberOptions,
   type MemoryStore,
   type NewFork,
   type NewSession,

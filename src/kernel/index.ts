@@ -277,6 +277,7 @@ export {
   MemoryItem,
   MemoryOwner,
   type MemoryQuery,
+  type RememberOptions,
   type MemoryStore,
 } from "./memory.ts";
 export { type BlockEdit, type BlockEditResult, type BlockReceipt, MemoryBlock } from "./memory-block.ts";

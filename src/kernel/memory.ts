@@ -103,6 +103,11 @@ export const Fact = {
     if (validTo !== null && validTo <= validFrom)
       throw new TypeError(`the fact ${JSON.stringify(key)} ends at ${validTo}, but begins at ${validFrom}`);
   },
+  /** @throws RangeError if an owner with so many other facts may not have one more. */
+  checkRoom: (others: number, { maxFacts = 10_000 }: RememberOptions): void => {
+    if (others >= maxFacts)
+      throw new RangeError(`there are ${others} facts, with earlier values: forget some before you add one`);
+  },
   /**
    * Returns facts of one key with their effective validity: each ends at the latest where the next begins. Expects the
    * order of `validFrom`.
@@ -116,6 +121,14 @@ export const Fact = {
   holds: ({ validFrom, validTo }: Pick<Fact, "validFrom" | "validTo">, at: number): boolean =>
     validFrom <= at && (validTo === null || at < validTo),
 } as const;
+
+/** Options of writing a fact. */
+export interface RememberOptions {
+  /** The terms to find it by. Default: none. */
+  readonly terms?: readonly string[];
+  /** Maximum number of facts of the owner, with their history. Default: 10,000. */
+  readonly maxFacts?: number;
+}
 
 /** Facts to read. Absent: any. */
 export interface FactQuery {
@@ -179,14 +192,13 @@ export interface MemoryStore {
    * where the next begins, so a back-dated fact changes the past and not the present. A second fact for the same moment
    * replaces the first. Returns the replaced items.
    *
-   * @throws TypeError unless it ends after it begins.
+   * @throws TypeError unless it ends after it begins; RangeError if the owner has too many facts already
    */
   remember(
     partition: Partition,
     owner: MemoryOwner,
     fact: Fact,
-    /** The terms to find it by. Default: none. */
-    terms?: readonly string[],
+    options?: RememberOptions,
   ): Promise<readonly MemoryItem[]>;
   /** Returns facts by key, then by time. */
   recall(partition: Partition, owner: MemoryOwner, query: FactQuery): Promise<readonly Fact[]>;

@@ -50,8 +50,8 @@ function withVectorsOf(memory: Store["memory"], vectors: VectorStore): Store["me
     listIndexed: (...given) => memory.listIndexed(...given),
     owners: (...given) => memory.owners(...given),
     // A repeated write returns the same items, so a crash between the two writes leaves no vector behind.
-    remember: async (partition, owner, fact, terms) => {
-      const replaced = await memory.remember(partition, owner, fact, terms);
+    remember: async (partition, owner, fact, options) => {
+      const replaced = await memory.remember(partition, owner, fact, options);
       await vectors.remove(partition, owner, replaced);
       return replaced;
     },

@@ -118,7 +118,7 @@ export class ScopedMemory implements RunMemory {
     const text = `${key} ${valueText(value)}`;
     const item = MemoryItem.fact(id);
     const vectors = embedder ? await this.#embed(embedder, [{ item, at, text }]) : [];
-    await this.#store.memory.remember(this.#partition, this.#user, fact, toTerms(text));
+    await this.#store.memory.remember(this.#partition, this.#user, fact, { terms: toTerms(text) });
     await this.#putVectors(vectors);
   }
 

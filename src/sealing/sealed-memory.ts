@@ -19,15 +19,11 @@ import type { Content, ContentOf } from "./content.ts";
  */
 export function sealedMemory(memory: Store["memory"], contentOf: ContentOf): Store["memory"] {
   return {
-    remember: async (partition, owner, fact, terms = []) => {
+    remember: async (partition, owner, fact, { terms = [], ...options } = {}) => {
       Fact.check(fact);
       const content = await contentOf(partition);
-      return memory.remember(
-        partition,
-        owner,
-        sealFact(content, owner, fact),
-        hashTerms(content, owner, terms),
-      );
+      const hashed = { ...options, terms: hashTerms(content, owner, terms) };
+      return memory.remember(partition, owner, sealFact(content, owner, fact), hashed);
     },
     recall: async (partition, owner, { key, ...query }) => {
       const content = await contentOf(partition);

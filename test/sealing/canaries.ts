@@ -108,7 +108,7 @@ async function rememberWords(
 ): Promise<void> {
   const write = { runId: null, labels: Labels.none };
   const fact = { id: "f", key: said("key"), value: said("fact"), validFrom: 1, validTo: null, recordedAt: 1 };
-  await memory.remember(tenant, anonymous, { ...fact, ...write }, [said("term")]);
+  await memory.remember(tenant, anonymous, { ...fact, ...write }, { terms: [said("term")] });
   const block = { id: "b", text: said("block"), version: 0, limit: 100, at: 1, terms: [said("block-term")] };
   await memory.editBlock(tenant, anonymous, "human", { ...block, ...write });
   const item = MemoryItem.episode(session.id, EntryId.of("a"));

@@ -104,10 +104,15 @@ test("memory is found after the wrapping key was replaced, and two users share n
   const write = { runId: null, labels: Labels.none, validTo: null, recordedAt: 1, key: "city" };
   const before = sealedStore(plain, storedKeys(plain.keys, environmentKeys({ REEVE_KEY: first })));
   for (const owner of [ann, bob])
-    await before.memory.remember(acme, owner, { ...write, id: "f1", value: "Bonn", validFrom: 1 }, ["bonn"]);
+    await before.memory.remember(
+      acme,
+      owner,
+      { ...write, id: "f1", value: "Bonn", validFrom: 1 },
+      { terms: ["bonn"] },
+    );
   const wrapping = environmentKeys({ REEVE_KEY: second, REEVE_KEY_PREVIOUS: first });
   const { memory } = sealedStore(plain, storedKeys(plain.keys, wrapping));
-  await memory.remember(acme, ann, { ...write, id: "f2", value: "Rome", validFrom: 2 }, ["rome"]);
+  await memory.remember(acme, ann, { ...write, id: "f2", value: "Rome", validFrom: 2 }, { terms: ["rome"] });
   expect(await memory.recall(acme, ann, { key: "city" })).toMatchObject([{ validTo: 2 }, { validTo: null }]);
   expect(await memory.search(acme, ann, { terms: ["bonn"], limit: 9 })).toMatchObject([
     { item: { id: "f1" } },

@@ -174,7 +174,7 @@ async function rememberFor(user: string): Promise<void> {
       partition,
       owner,
       { id: key === "name" ? `${user}-fact` : `${user}-tea`, key, value: `the words of ${user}`, ...told },
-      toTerms(`the words of ${user}`),
+      { terms: toTerms(`the words of ${user}`) },
     );
   await memory.editBlock(partition, owner, "human", { id: "e1", text: `is ${user}`, ...written });
   await memory.editBlock(partition, MemoryOwner.tenant, "pump", { id: "e2", text: "9000000", ...written });

@@ -32,7 +32,7 @@ export const factProperty = (open: () => Promise<Store>) =>
       runId: null,
       labels: Labels.none,
     }));
-    for (const fact of written) await memory.remember(tenant, owner, fact, ["word"]);
+    for (const fact of written) await memory.remember(tenant, owner, fact, { terms: ["word"] });
     const all = await memory.recall(tenant, owner, {});
     for (const { validFrom, validTo } of all) expect(validFrom).toBeLessThan(validTo ?? Infinity);
     for (let at = -1; at <= 22; at += 1) {

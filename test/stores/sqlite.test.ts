@@ -261,7 +261,7 @@ test("a forgotten fact, an edited block and an erased user leave no content in t
   const edit = { text: words.block, limit: 99, at: 1, version: 0, terms: [words.term], ...write };
   const vector = { item: MemoryItem.fact("f"), embedder: words.vector, at: 1, vector: [1] };
   for (const owner of [ann, bob]) {
-    await store.memory.remember(acme, owner, fact, [words.term]);
+    await store.memory.remember(acme, owner, fact, { terms: [words.term] });
     await store.memory.editBlock(acme, owner, "human", { id: "b", ...edit });
     await store.vectors?.put(acme, owner, [vector]);
   }

@@ -13,6 +13,7 @@ import {
   type BlockReceipt,
   type MemoryQuery,
   type MemoryStore,
+  type RememberOptions,
   type Partition,
   type SessionKey,
   type UserId,
@@ -45,19 +46,17 @@ export class MemoryMemories implements MemoryStore {
     partition: Partition,
     owner: MemoryOwner,
     fact: Fact,
-    terms: readonly string[] = [],
+    options: RememberOptions = {},
   ): Promise<readonly MemoryItem[]> {
     Fact.check(fact);
     const memory = this.#getOrCreate(partition, owner);
     const before = memory.writes.get(fact.id);
     if (before) return before;
-    const replaced = this.#erase(
-      partition,
-      owner,
-      (old) => old.key === fact.key && old.validFrom === fact.validFrom,
-    );
+    const isReplaced = (old: Fact): boolean => old.key === fact.key && old.validFrom === fact.validFrom;
+    if (!memory.facts.some(isReplaced)) Fact.checkRoom(memory.facts.length, options);
+    const replaced = this.#erase(partition, owner, isReplaced);
     memory.facts.push(copy(fact));
-    put(memory, { item: MemoryItem.fact(fact.id), at: fact.recordedAt, terms });
+    put(memory, { item: MemoryItem.fact(fact.id), at: fact.recordedAt, terms: options.terms ?? [] });
     memory.writes.set(fact.id, replaced);
     return replaced;
   }

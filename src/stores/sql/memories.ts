@@ -10,19 +10,20 @@ import {
   type MemoryHit,
   MemoryItem,
   MemoryOwner,
-  RunId,
   type BlockEdit,
   type BlockEditResult,
   type BlockReceipt,
   type MemoryQuery,
   type MemoryStore,
+  type RememberOptions,
   type Partition,
   type UserId,
 } from "#kernel";
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely } from "kysely";
 import type { Access, Work, WriteOptions } from "./access.ts";
 import { belongsTo, memoryTables, ownerColumns, type OwnerColumns } from "./memory-owner-rows.ts";
 import { dropItems, listIndex, putTerms, searchTerms } from "./memory-index.ts";
+import { blockOf, factOf } from "./memory-rows.ts";
 import type { Tables } from "./tables.ts";
 
 type OwnWork<T> = (db: Kysely<Tables>, own: OwnerColumns) => Promise<T>;
@@ -38,7 +39,7 @@ export class SqlMemories implements MemoryStore {
     partition: Partition,
     owner: MemoryOwner,
     fact: Fact,
-    terms: readonly string[] = [],
+    options: RememberOptions = {},
   ): Promise<readonly MemoryItem[]> {
     Fact.check(fact);
     const { id, key, value, validFrom, validTo, recordedAt, runId, labels } = fact;
@@ -48,6 +49,7 @@ export class SqlMemories implements MemoryStore {
         .where((eb) => eb.and({ ...own, key, valid_from: validFrom }))
         .returning("fact_id")
         .execute();
+      Fact.checkRoom(await countFacts(db, own), options);
       const items = itemsOf(replaced);
       await dropItems(db, own, items);
       const row = { key, valid_from: validFrom, valid_to: validTo, fact_id: id, recorded_at: recordedAt };
@@ -56,7 +58,7 @@ export class SqlMemories implements MemoryStore {
         .insertInto("reeve_memory_fact")
         .values({ ...own, ...row, body })
         .execute();
-      await putTerms(db, own, { item: MemoryItem.fact(id), at: recordedAt, terms });
+      await putTerms(db, own, { item: MemoryItem.fact(id), at: recordedAt, terms: options.terms ?? [] });
       return items;
     });
   }
@@ -251,6 +253,15 @@ export class SqlMemories implements MemoryStore {
 const itemsOf = (rows: readonly { readonly fact_id: string }[]): readonly MemoryItem[] =>
   rows.map(({ fact_id }) => MemoryItem.fact(fact_id));
 
+async function countFacts(db: Kysely<Tables>, own: OwnerColumns): Promise<number> {
+  const counted = await db
+    .selectFrom("reeve_memory_fact")
+    .select((eb) => eb.fn.countAll().as("number"))
+    .where((eb) => eb.and({ ...own }))
+    .executeTakeFirst();
+  return Number(counted?.number ?? 0);
+}
+
 async function findWrite(db: Kysely<Tables>, own: OwnerColumns, id: string): Promise<Json> {
   const row = await db
     .selectFrom("reeve_memory_write")
@@ -289,41 +300,4 @@ function receiptOf(body: Json): BlockReceipt | null {
   const { name, version, updatedAt } = body;
   if (typeof name !== "string" || typeof version !== "number" || typeof updatedAt !== "number") return null;
   return { name, version, updatedAt };
-}
-
-/** Labels that cannot be read are taken for the worst. */
-const decodeLabels = (value: Json | undefined): Labels =>
-  value === undefined ? Labels.none : (Labels.decode(value) ?? Labels.of({ untrusted: true, private: true }));
-
-const parseRunId = (value: Json | undefined): RunId | null =>
-  typeof value === "string" && RunId.is(value) ? value : null;
-
-function factOf(row: Selectable<Tables["reeve_memory_fact"]>): Fact {
-  const body: unknown = JSON.parse(row.body);
-  const { value = null, runId, labels } = isJsonObject(body) ? body : {};
-  return {
-    id: row.fact_id,
-    key: row.key,
-    value,
-    validFrom: row.valid_from,
-    validTo: row.valid_to,
-    recordedAt: row.recorded_at,
-    runId: parseRunId(runId),
-    labels: decodeLabels(labels),
-  };
-}
-
-function blockOf({ name, version, updated_at, body }: Selectable<Tables["reeve_memory_block"]>): MemoryBlock {
-  const said: unknown = JSON.parse(body);
-  const { text, limit, runId, labels, authors } = isJsonObject(said) ? said : {};
-  return {
-    name,
-    text: typeof text === "string" ? text : "",
-    limit: typeof limit === "number" ? limit : 1,
-    version,
-    updatedAt: updated_at,
-    runId: parseRunId(runId),
-    labels: decodeLabels(labels),
-    ...MemoryBlock.decodeAuthors(authors),
-  };
 }

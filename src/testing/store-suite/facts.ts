@@ -53,6 +53,25 @@ export const factCases: readonly StoreCase[] = [
     },
   ),
 
+  storeCase("an owner has no more facts than its limit, with their history", async ({ store, tenant }) => {
+    const { memory } = store;
+    const remember = (owner: MemoryOwner, told: Fact): Promise<unknown> =>
+      memory.remember(tenant, owner, told, { maxFacts: 3 });
+    for (const at of [100, 200, 300]) await remember(annOwns, fact("Bonn", at));
+    await assert.rejects(remember(annOwns, fact("Rome", 400)), RangeError);
+    // Neither a repeated write nor another value for a moment adds a fact. Other owners have their own.
+    await remember(annOwns, fact("Bonn", 300));
+    await remember(annOwns, fact("Oslo", 300));
+    await remember(bobOwns, fact("Rome", 400));
+    await memory.forget(tenant, annOwns, { id: "forget", fact: fact("Bonn", 100).id });
+    await remember(annOwns, fact("Rome", 400));
+    const facts = await memory.recall(tenant, annOwns, {});
+    assert.deepEqual(
+      facts.map(({ value }) => value),
+      ["Bonn", "Oslo", "Rome"],
+    );
+  }),
+
   storeCase("the later fact for the same moment wins", async ({ store, tenant }) => {
     await store.memory.remember(tenant, annOwns, fact("Bonn", 100));
     await store.memory.remember(tenant, annOwns, fact("Rome", 100));
@@ -105,7 +124,7 @@ export const factCases: readonly StoreCase[] = [
     async (desk) => {
       const { memory } = desk.store;
       const remember = (value: Json, validFrom: number): Promise<unknown> =>
-        memory.remember(desk.tenant, annOwns, fact(value, validFrom), ["city"]);
+        memory.remember(desk.tenant, annOwns, fact(value, validFrom), { terms: ["city"] });
       assert.deepEqual(await remember("Bonn", 100), []);
       const replaced = await remember("Rome", 100);
       assert.deepEqual(replaced, [MemoryItem.fact(fact("Bonn", 100).id)]);
@@ -126,8 +145,8 @@ export const factCases: readonly StoreCase[] = [
   storeCase("forgetting a fact removes its history and its terms, once", async ({ store, tenant }) => {
     const { memory } = store;
     for (const told of [fact("Bonn", 100), fact("Rome", 200), factOf("tea", { key: "drink" })])
-      await memory.remember(tenant, annOwns, told, ["word"]);
-    await memory.remember(tenant, bobOwns, fact("Bonn", 100), ["word"]);
+      await memory.remember(tenant, annOwns, told, { terms: ["word"] });
+    await memory.remember(tenant, bobOwns, fact("Bonn", 100), { terms: ["word"] });
     const erased = await memory.forget(tenant, annOwns, { id: "forget-1", key: "city" });
     assert.deepEqual(erased.length, 2);
     assert.deepEqual(await memory.recall(tenant, annOwns, {}), [factOf("tea", { key: "drink" })]);
@@ -151,7 +170,7 @@ export const factCases: readonly StoreCase[] = [
       const ids = Array.from({ length: 10 }, (_, n) => `w${n}`);
       await Promise.all(
         ids.map((id, n) =>
-          (n % 2 === 0 ? store : other).memory.remember(tenant, annOwns, factOf(id), ["word"]),
+          (n % 2 === 0 ? store : other).memory.remember(tenant, annOwns, factOf(id), { terms: ["word"] }),
         ),
       );
       const [kept, ...more] = await store.memory.recall(tenant, annOwns, {});

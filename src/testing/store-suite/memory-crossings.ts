@@ -16,10 +16,9 @@ const shared = "shared";
 /** The `n`-th write: everyone uses the same ids, so only tenant and owner keep them apart. */
 const writes: readonly ((store: Store, person: Person, n: number) => Promise<unknown>)[] = [
   ({ memory }, { partition, owner, canary }, n) =>
-    memory.remember(partition, owner, factOf(`f${n}`, { key: `k${n % 5}`, value: canary, validFrom: n }), [
-      shared,
-      canary,
-    ]),
+    memory.remember(partition, owner, factOf(`f${n}`, { key: `k${n % 5}`, value: canary, validFrom: n }), {
+      terms: [shared, canary],
+    }),
   ({ memory }, { partition, owner, canary }, n) =>
     memory.editBlock(partition, owner, "human", {
       ...blockEditOf(`b${n}`, { text: `${canary} ${n}`, version: n }),

@@ -41,7 +41,7 @@ export const memorySearchCases: readonly StoreCase[] = [
     "a search finds facts, blocks and episodes by their terms, in any case or character width",
     async (desk) => {
       const { store, tenant } = desk;
-      await store.memory.remember(tenant, annOwns, factOf("f1"), toTerms("city: Düsseldorf"));
+      await store.memory.remember(tenant, annOwns, factOf("f1"), { terms: toTerms("city: Düsseldorf") });
       await store.memory.editBlock(tenant, annOwns, "human", {
         ...blockEditOf("b1"),
         terms: toTerms("Ann moved to DÜSSELDORF, with a dog"),
@@ -91,7 +91,7 @@ export const memorySearchCases: readonly StoreCase[] = [
 
   storeCase("a search finds the facts valid at its moment, or all facts", async ({ store, tenant }) => {
     const remember = (id: string, validFrom: number, validTo: number | null = null) =>
-      store.memory.remember(tenant, annOwns, factOf(id, { validFrom, validTo }), toTerms("city"));
+      store.memory.remember(tenant, annOwns, factOf(id, { validFrom, validTo }), { terms: toTerms("city") });
     await remember("old", 100);
     await remember("new", 200);
     await remember("ended", 300, 400);

@@ -49,7 +49,7 @@ async function writeEverything(store: Store, tenant: Partition, user: UserId | n
   await store.runs.put(tenant, runOf({ runId: writer, parentRunId: lead, userId: user, sessionId }));
   await store.events.append(tenant, treeId, [eventOf(1, word, treeId), eventOf(2, word, treeId)]);
   const [own, ofSession] = [MemoryOwner.user(user), MemoryOwner.session(talk)];
-  await store.memory.remember(tenant, own, factOf("f", { value: word }), [word]);
+  await store.memory.remember(tenant, own, factOf("f", { value: word }), { terms: [word] });
   for (const owner of [own, ofSession])
     await store.memory.editBlock(tenant, owner, "human", blockEditOf("b", { text: word, terms: [word] }));
   const item = MemoryItem.episode(sessionId, EntryId.of("a"));
