@@ -16,6 +16,28 @@ export interface StartLimits {
   readonly maxAgents?: number | undefined;
 }
 
+/** Limits of what is done with an API key. Absent: none. */
+export interface KeyLimits extends StartLimits {
+  /** Schedules of the user that the key is bound to. Of a key that is bound to none: schedules of the tenant. */
+  readonly schedules?: number | undefined;
+  /** Shortest seconds between two ticks of a schedule. A shorter one than the server's changes nothing. */
+  readonly scheduleIntervalS?: number | undefined;
+}
+
+const scheduleLimits = ["schedules", "scheduleIntervalS"] as const;
+
+/** The rules of {@link KeyLimits}. */
+export const KeyLimits = {
+  /** @throws RangeError unless the limits of schedules are integers >= 0. */
+  checkSchedules: (limits: KeyLimits): void => {
+    for (const name of scheduleLimits) {
+      const limit = limits[name];
+      if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0))
+        throw new RangeError(`limits.${name} must be an integer >= 0, got ${limit}`);
+    }
+  },
+} as const;
+
 /** The stored form of an API key. The key cannot be computed from it. */
 export interface ApiKeyRecord {
   /** The public part of the key. */
@@ -29,8 +51,8 @@ export interface ApiKeyRecord {
   readonly scopes: readonly ApiKeyScope[];
   /** Milliseconds since 1970. The key is refused from this moment. */
   readonly expiresAt: number;
-  /** Limits of each tree that is started with the key. Default: none. */
-  readonly limits?: StartLimits | undefined;
+  /** Limits of each tree that is started with the key, and of its schedules. Default: none. */
+  readonly limits?: KeyLimits | undefined;
 }
 
 /** Readers of {@link ApiKeyRecord}. */
@@ -69,11 +91,13 @@ const isScope = (scope: Json): boolean => scopes.some((known) => known === scope
 
 const fields = ["id", "hash", "tenant", "user", "scopes", "expiresAt", "limits"];
 
-function limitsOf(raw: Json): StartLimits {
-  const { budget, priority, maxAgents } = closeKeyRecord("limits", raw, ["budget", "priority", "maxAgents"]);
+function limitsOf(raw: Json): KeyLimits {
+  const names = ["budget", "priority", "maxAgents", ...scheduleLimits];
+  const { budget, priority, maxAgents, ...given } = closeKeyRecord("limits", raw, names);
   if (priority !== undefined && !Priority.all.some((known) => known === priority))
     throw createUnreadableKeyError("limits.priority");
   if (maxAgents !== undefined) SpawnBudget.of({ maxAgents: Json.as(maxAgents) });
+  KeyLimits.checkSchedules(Json.as(given));
   if (budget !== undefined) {
     const numbers = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"];
     const { onLimit: _, ...amounts } = closeKeyRecord("limits.budget", budget, [...numbers, "onLimit"]);

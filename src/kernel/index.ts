@@ -1,7 +1,7 @@
 export type { Architecture, DelegateOptions, Delivery, InlineOptions } from "./architecture.ts";
 export type { StrategyDeps, StrategyState, ThinkOptions } from "./architecture.ts";
 export type { Agent, AgentPolicy } from "./agent.ts";
-export { ApiKeyRecord, type ApiKeyScope, type StartLimits } from "./api-key.ts";
+export { ApiKeyRecord, KeyLimits, type ApiKeyScope, type StartLimits } from "./api-key.ts";
 export {
   ApprovalAnswer,
   type ApprovalDecision,

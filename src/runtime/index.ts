@@ -23,6 +23,7 @@ export {
   checkScheduleId,
   checkTimes,
   shortestIntervalMs,
+  type ScheduleLimits,
   type ScheduleDetails,
   type ScheduleOptions,
   type ScheduleView,

@@ -96,6 +96,8 @@ export interface SchedulesDeps {
   readonly limits: ScheduleLimits;
 }
 
+export type { ScheduleLimits };
+
 /** Default limits: a schedule costs a timer, and a tree for each tick. */
 export const defaultScheduleLimits: ScheduleLimits = { maxPerUser: 100, maxPerTenant: 1_000 };
 
@@ -117,13 +119,14 @@ export class Schedules {
 
   /**
    * Creates a schedule, or replaces the one of that id. Equal content changes nothing. Missed ticks are kept unless the
-   * times change.
+   * times change. `lower`: limits of the caller. Those of the runtime hold, too.
    *
    * @throws TypeError, RangeError on invalid times or limits, or if the user or the tenant has too many; NotFoundError if
    * the agent is unknown here; InvalidInputError, TooLargeError.
    */
-  async set(options: ScheduleOptions): Promise<ScheduleView> {
-    const { engine, now, uuid, limits } = this.#deps;
+  async set(options: ScheduleOptions, lower: Partial<ScheduleLimits> = {}): Promise<ScheduleView> {
+    const { engine, now, uuid } = this.#deps;
+    const limits = this.#limit(lower);
     const spec = this.#spec(options);
     checkTimes(spec, now());
     const argument: SetScheduleArgument = { spec, nonce: uuid(), limits };
@@ -174,6 +177,14 @@ export class Schedules {
   /** Resumes a schedule from now on. @throws NotFoundError */
   resume(id: string, owner: ScheduleOwner = {}): Promise<ScheduleView> {
     return this.#pause(id, owner, { paused: false });
+  }
+
+  #limit({ maxPerUser = Infinity, maxPerTenant = Infinity }: Partial<ScheduleLimits>): ScheduleLimits {
+    const { limits } = this.#deps;
+    return {
+      maxPerUser: Math.min(limits.maxPerUser, maxPerUser),
+      maxPerTenant: Math.min(limits.maxPerTenant, maxPerTenant),
+    };
   }
 
   async #find(id: string, owner: ScheduleOwner): Promise<ScheduleReply | null> {

@@ -3,7 +3,7 @@ import {
   ApiKeyRecord,
   type ApiKeyStore,
   type Clock,
-  type StartLimits,
+  type KeyLimits,
   TenantId,
   UserId,
   checkMoment,
@@ -22,8 +22,8 @@ export interface NewApiKey {
   readonly user?: string | null | undefined;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number;
-  /** The most that a tree started with it may have. Default: no limits. */
-  readonly limits?: StartLimits;
+  /** The most that a tree started with it may have, and its schedules. Default: no limits. */
+  readonly limits?: KeyLimits;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type ApiKeyScope, type Partition, type StartLimits, TenantId } from "#kernel";
+import { type ApiKeyScope, type Partition, type KeyLimits, TenantId } from "#kernel";
 
 /** A right of a caller. */
 export type Scope = ApiKeyScope;
@@ -12,8 +12,8 @@ export interface Principal {
   /** The only user the caller acts for and can read. Default: the caller can read every user of the tenant. */
   readonly user?: string | undefined;
   readonly scopes: readonly Scope[];
-  /** The most that a tree they start may have. Default: no limits. */
-  readonly limits?: StartLimits | undefined;
+  /** The most that a tree they start may have, and their schedules. Default: no limits. */
+  readonly limits?: KeyLimits | undefined;
   /** Time at which the credentials expire. Default: unknown. */
   readonly expiresAt?: number | undefined;
 }

@@ -1,4 +1,12 @@
-import { checkTerms, ExecutionBudget, Priority, SpawnBudget, type Agent, type StartLimits } from "#kernel";
+import {
+  checkTerms,
+  ExecutionBudget,
+  KeyLimits,
+  Priority,
+  SpawnBudget,
+  type Agent,
+  type StartLimits,
+} from "#kernel";
 import type { StartOptions } from "#runtime";
 import { HttpError } from "./http-error.ts";
 import type { Call } from "./route.ts";
@@ -9,10 +17,12 @@ type LimitedOptions = Pick<StartOptions, "budget" | "deadlineS" | "priority" | "
 const budgetFields = ["maxTokens", "maxCostUsd", "maxTurns", "deadlineS"] as const;
 
 /** Checks limits that were configured. @throws RangeError, TypeError on limits that are none. */
-export function checkLimits({ budget, priority, maxAgents }: StartLimits): void {
+export function checkLimits(limits: KeyLimits): void {
+  const { budget, priority, maxAgents } = limits;
   ExecutionBudget.of(budget);
   SpawnBudget.of(maxAgents === undefined ? {} : { maxAgents });
   checkTerms({ priority });
+  KeyLimits.checkSchedules(limits);
 }
 
 /**

@@ -9,7 +9,13 @@ const record: ApiKeyRecord = {
   user: UserId.of("ada"),
   scopes: ["read", "run"],
   expiresAt: 2_000,
-  limits: { budget: { maxCostUsd: 1.5, onLimit: "wait" }, priority: "low", maxAgents: 3 },
+  limits: {
+    budget: { maxCostUsd: 1.5, onLimit: "wait" },
+    priority: "low",
+    maxAgents: 3,
+    schedules: 2,
+    scheduleIntervalS: 60,
+  },
 };
 
 test("the record of a key survives JSON", () => {
@@ -40,6 +46,8 @@ test.each<readonly [string, object, string]>([
   ["a budget that is none", { limits: { budget: { maxCostUsd: "1" } } }, "limits.budget"],
   ["a budget with a field that there is not", { limits: { budget: { maxEuros: 1 } } }, "limits.budget"],
   ["a priority that there is not", { limits: { priority: "highest" } }, "limits.priority"],
+  ["half a schedule", { limits: { schedules: 0.5 } }, "schedules"],
+  ["an interval in words", { limits: { scheduleIntervalS: "60" } }, "scheduleIntervalS"],
   ["half an agent", { limits: { maxAgents: 0.5 } }, "maxAgents"],
 ])("a record with %s is refused", (_, wrong, told) => {
   expect(() => ApiKeyRecord.decode({ ...record, ...wrong })).toThrow(told);

@@ -168,3 +168,30 @@ test("ticks that follow each other too fast are refused, and a schedule above th
   expect((await put("one", "0 9 * * *", "ann")).status).toBe(200);
   expect((await put("two", "0 9 * * *", "bob")).status).toBe(200);
 });
+
+test("a key may allow fewer and slower schedules than the server: for its user or, without one, for the tenant", async () => {
+  const few = { schedules: 1, scheduleIntervalS: 3_600 };
+  const options = { tenant: "acme", scopes: ["run"], expiresAt: Date.now() + hour, limits: few } as const;
+  const [bound, unbound, free] = [
+    createApiKey({ ...options, user: "ann" }),
+    createApiKey({ ...options, scopes: ["run", "act-for-users"] }),
+    createApiKey({ ...options, user: "ann", limits: {} }),
+  ];
+  const auth = apiKeys([bound, unbound, free].map(({ record }) => record));
+  const runtime = createRuntime({
+    agents: [patient],
+    store: memoryStore(),
+    engine: local({ clock: manualClock() }),
+  });
+  await using site = await TestServer.open({ runtime, auth });
+  const put = async (key: string, id: string, body: object = {}): Promise<unknown> => {
+    const schedule = { agent: "patient", input: "go", cron: "0 * * * *", ...body };
+    const reply = await ask(`${site.url}/schedules/${id}`, "PUT", { key, body: schedule });
+    return reply.status === 200 ? 200 : reply.text;
+  };
+  expect(await put(bound.key, "fast", { cron: "0,30 * * * *" })).toContain("must tick at most every 3600 s");
+  expect(await put(bound.key, "one")).toBe(200);
+  expect(await put(bound.key, "two")).toContain("a user may have at most 1 schedules");
+  expect(await put(unbound.key, "three", { user: "bob" })).toContain("a tenant may have at most 1 schedules");
+  expect(await put(free.key, "two", { cron: "* * * * *" })).toBe(200);
+});

@@ -4,6 +4,7 @@ import {
   checkScheduleId,
   checkTimes,
   shortestIntervalMs,
+  type ScheduleLimits,
   type ScheduleOwner,
   type ScheduleView,
 } from "#runtime";
@@ -50,7 +51,7 @@ function actingOwner({ principal }: Call, named: UserId | undefined, at: string)
 
 /** Refuses invalid times, and ticks that follow each other too fast, with an explanation. @throws HttpError */
 function checkBody(
-  { host }: Call,
+  { host, principal }: Call,
   { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
 ): void {
   const now = host.clock.now();
@@ -59,7 +60,7 @@ function checkBody(
   } catch (error) {
     refuseRequest("body", errorMessage(error));
   }
-  const { scheduleIntervalS } = host.limits;
+  const scheduleIntervalS = Math.max(host.limits.scheduleIntervalS, principal.limits?.scheduleIntervalS ?? 0);
   const intervalMs = shortestIntervalMs({ cron, timeZone }, now);
   if (intervalMs < scheduleIntervalS * 1_000)
     refuseRequest(
@@ -72,6 +73,13 @@ function checkBody(
 function refuseSchedule(error: unknown): never {
   if (error instanceof TypeError || error instanceof RangeError) refuseRequest("body", errorMessage(error));
   throw error;
+}
+
+/** Returns how many schedules the caller's key allows. */
+function keyLimits({ principal }: Call): Partial<ScheduleLimits> {
+  const { schedules } = principal.limits ?? {};
+  if (schedules === undefined) return {};
+  return principal.user === undefined ? { maxPerTenant: schedules } : { maxPerUser: schedules };
 }
 
 /** Returns the caller's key if the store has it: then it is looked up again at each tick. */
@@ -146,7 +154,7 @@ export const scheduleRoutes: readonly Route[] = [
       const agent = agentOf(host, name);
       checkBody(call, { cron: body.cron, timeZone });
       const { deadlineS: _, ...options } = given;
-      const setting = host.runtime.schedules.set({
+      const set = {
         ...options,
         ...limitStart(call, agent, given),
         ...(await findKeyRecord(call)),
@@ -155,7 +163,8 @@ export const scheduleRoutes: readonly Route[] = [
         agent,
         tenant,
         user: acting ?? undefined,
-      });
+      };
+      const setting = host.runtime.schedules.set(set, keyLimits(call));
       const view: ScheduleView = await setting.catch(refuseSchedule);
       return toJsonResponse(view);
     },
