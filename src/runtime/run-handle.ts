@@ -115,7 +115,8 @@ export class RunHandle<Output = Json> {
 
   /**
    * Yields the tree's events above number `from`, then each new one, until the tree has ended. Breaking out ends it; a
-   * signal ends it even while it waits. @throws the signal's reason.
+   * signal ends it even while it waits. @throws the signal's reason; TypeError if this runtime has no store, and the tree has
+   * moved events to the store of its workers.
    */
   async *events({
     from = 0,
@@ -131,7 +132,11 @@ export class RunHandle<Output = Json> {
     for (let after = from; ;) {
       signal.throwIfAborted();
       const wanted = { after, limit: eventsPerRead };
-      const { events, closed } = await this.#pollUntil("events", wanted, { isGood: isNews, signal });
+      const { events, closed, more } = await this.#pollUntil("events", wanted, { isGood: isNews, signal });
+      if (events.length === 0 ? more : events[0]?.seq !== after + 1)
+        throw new TypeError(
+          `event ${after + 1} of this tree is in the store only: set createRuntime({ store })`,
+        );
       yield* events;
       after = events.at(-1)?.seq ?? after;
       if (closed) return;
@@ -381,4 +386,4 @@ export class RunHandle<Output = Json> {
 const toTyped = <Output>(result: RunResult): RunResult<Output> => Json.as(Json.of(result));
 
 const isThere = (reply: unknown): boolean => reply !== null;
-const isNews = ({ events, closed }: ReplyOf<"events">): boolean => events.length > 0 || closed;
+const isNews = ({ events, closed, more }: ReplyOf<"events">): boolean => events.length > 0 || more || closed;

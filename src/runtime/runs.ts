@@ -3,6 +3,7 @@ import {
   type Page,
   type PageRequest,
   Partition,
+  RunId,
   type RunFilter,
   type RunRecord,
   type Store,
@@ -53,14 +54,15 @@ export class Runs {
   async root(tree: string, { tenant }: TenantFilter = {}): Promise<RunRecord | undefined> {
     const [root] = await this.tree(tree, tenant === undefined ? {} : { tenant });
     if (root) return root;
-    const address = treeAddress(TreeId.of(tree), tenant);
+    const id = TreeId.of(tree);
+    const address = treeAddress(id, tenant);
     const first = { after: 0, limit: 1 };
     const { runs } = await callTree(
       (method, given) => this.#engine.call(address, method, given),
       "unprojected",
       first,
     );
-    return runs[0];
+    return runs.find(({ runId }) => runId === RunId.root(id));
   }
 
   /** Returns the user that a tree works for. Null: none. Undefined as for `root`. @throws TypeError without a store. */

@@ -1,7 +1,9 @@
-import { type Agent, AgentId, createRuntime, type Runtime } from "reeve";
+import { type Agent, AgentId, createRuntime, Json, type Runtime } from "reeve";
+import { callTree, treeAddress } from "#tree";
 import { local } from "reeve/engines/local";
 import { memoryStore } from "reeve/stores/memory";
 import { expect, test } from "vitest";
+import { type HandleDeps, RunHandle } from "../../src/runtime/run-handle.ts";
 
 /** Publishes the requested number of messages, and reads nothing else. */
 const counter: Agent = {
@@ -74,4 +76,36 @@ test("a watch of a missing or silent tree ends with its signal", async () => {
     while (!(await watching.next()).done);
   };
   await expect(drain()).rejects.toThrow("enough");
+});
+
+test("a reader without a store is told about events that only the store has", async () => {
+  const engine = local();
+  const talker: Agent = {
+    id: AgentId.of("talker"),
+    run: async (ctx) => {
+      for (let number = 0; number < 1_200; number++) await ctx.emit(number);
+      return ctx.waitFor("end");
+    },
+  };
+  await using runtime = createRuntime({ agents: [talker], engine, store: memoryStore() });
+  const run = await runtime.start(talker, "go");
+  const address = treeAddress(run.treeId, undefined);
+  const isFirstGone = async (): Promise<boolean> => {
+    const reply = await callTree((...call) => engine.call(address, ...call), "events", {
+      after: 0,
+      limit: 1,
+    });
+    return reply.events[0]?.seq !== 1;
+  };
+  await expect.poll(isFirstGone).toBe(true);
+  const { signal: closed } = new AbortController();
+  const deps = Json.as<HandleDeps>(Object({ engine, store: null, closed, now: Date.now }));
+  const { treeId, runId } = run;
+  const reader = new RunHandle(deps, address, { treeId, runId, execution: null });
+  await expect(reader.events().next()).rejects.toThrow(/event 1 of this tree is in the store only/);
+  const all: number[] = [];
+  await run.signal("end");
+  for await (const { seq } of run.events()) all.push(seq);
+  expect(all).toEqual(Array.from({ length: all.length }, (_, index) => index + 1));
+  expect(all.length).toBeGreaterThan(1_200);
 });

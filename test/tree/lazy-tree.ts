@@ -39,7 +39,7 @@ const terms = {
 const agentsOfTrees = { parent: terms, child: terms };
 
 /** The launch policy of a {@link LazyTree}. */
-const policyOfTrees = {
+export const policyOfTrees = {
   approver: "none",
   approvalExpiresS: 60,
   ruleOfTwo: "ask",

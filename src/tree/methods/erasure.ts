@@ -6,6 +6,7 @@ import type { EraseOrder, EraseReply } from "../orders.ts";
 import { contentKey, endedKeys, endedOf, foldEnded, ownCopiesMs, runsPerPage } from "../state/ended-runs.ts";
 import { forgetSeen } from "../state/seen.ts";
 import { forgetTopics } from "../state/topics.ts";
+import { forgetLeft } from "../state/trim-events.ts";
 import { finishedKey } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
@@ -45,16 +46,18 @@ export function erase(work: TreeWork, argument: EraseOrder): EraseReply {
 }
 
 function erasePart(work: TreeWork, part: Omit<EraseOrder, "at">): void {
-  const { tree } = work;
+  const { tree, host } = work;
   const { runs = 0, events = 0, erasable = 0, whole = false } = part;
   if (runs < tree.nextRun) {
     const end = Math.min(tree.nextRun, runs + partSize);
     const erased = eraseRuns(work, { from: runs, end, whole });
     return scheduleNext(work, { runs: end, events, erasable: erasable + erased, whole });
   }
-  if (events < tree.seq) {
-    const end = Math.min(tree.seq, events + partSize);
-    eraseEvents(work, events + 1, end);
+  // Those before the first were removed when the store had them.
+  const gone = host.projects ? Math.max(events, tree.firstEvent - 1) : events;
+  if (gone < tree.seq) {
+    const end = Math.min(tree.seq, gone + partSize);
+    eraseEvents(work, gone + 1, end);
     return scheduleNext(work, { runs, events: end, erasable, whole });
   }
   finish(work, erasable, whole);
@@ -63,7 +66,7 @@ function erasePart(work: TreeWork, part: Omit<EraseOrder, "at">): void {
 function scheduleNext(work: TreeWork, done: Omit<EraseOrder, "at">): void {
   const { tree } = work;
   // A tree that fits into one part is erased in one call.
-  if ((done.runs ?? 0) >= tree.nextRun && tree.seq <= partSize) return erasePart(work, done);
+  if ((done.runs ?? 0) >= tree.nextRun && tree.seq - tree.firstEvent < partSize) return erasePart(work, done);
   const self = { type: "tree", key: work.object.key };
   work.object.send(self, "erase", Json.of({ ...done, at: work.now }));
 }
@@ -106,6 +109,7 @@ const erasedEvent = (object: ObjectContext, event: NumberedEvent): NumberedEvent
 function finish(work: TreeWork, erasable: number, whole: boolean): void {
   const { tree, object, host } = work;
   eraseApprovals(object, 0, tree.approvals);
+  forgetLeft(work);
   forgetSeen(work);
   forgetTopics(object);
   closeContent(work);

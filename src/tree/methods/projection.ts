@@ -15,6 +15,7 @@ import { endedKeys, endedOf, runsOf } from "../state/ended-runs.ts";
 import { readRun, readSlot, runKey, slotKey } from "../state/stored-run.ts";
 import { readTree } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
+import { trimEvents } from "../state/trim-events.ts";
 
 /** Returns the events that the store does not have yet. */
 export function listUnprojected(
@@ -69,6 +70,8 @@ function retentionOf(object: ObjectContext, run: RunId): HistoryRetention {
  * them.
  */
 export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): ReplyOf<"drain"> {
+  // Orders are carried out one after the other, so what was handed out before is stored.
+  trimEvents(work, work.tree.projection.upTo);
   const reply = listUnprojected(work.object, { after: Math.max(after, work.tree.projection.upTo), limit });
   const upTo = reply.events.at(-1)?.seq ?? work.tree.projection.upTo;
   work.change({ projection: { upTo, asked: reply.more, at: work.now } });
@@ -81,6 +84,7 @@ export function drain(work: TreeWork, { after, limit }: ArgumentOf<"drain">): Re
  */
 export function noteProjected(work: TreeWork): null {
   const { upTo, at } = work.tree.projection;
+  trimEvents(work, upTo);
   work.change({ projection: { upTo, asked: false, at, batches: 0 } });
   return null;
 }

@@ -80,6 +80,7 @@ export const tree = object<Omit<TreeRecord, keyof TreeInfo>>({
   hasActed: optional(Shape.true),
   isCompacting: optional(boolean),
   silent: optional(runIds),
+  hasUntold: optional(Shape.true),
   unsaved: optional(object<Pick<RunResult, "status" | "stopReason">>({ status: endStatus, stopReason })),
 });
 

@@ -17,7 +17,7 @@ const eventsPerLoad = 64;
 /** A reply ends after the value that makes it longer than this. Restate rejects messages over 32 MiB. */
 const maxReplyCharacters = 4_000_000;
 
-const eventKey = (first: number): string => `event/${first}`;
+export const eventKey = (first: number): string => `event/${first}`;
 
 /** Returns the keys of values whose first event has a number in a range, both ends included. */
 export const eventKeys = (first: number, last: number): readonly string[] =>

@@ -150,6 +150,8 @@ export interface TreeRecord extends TreeInfo {
   readonly isCompacting?: boolean;
   /** The runs that were told something by a wake-up and have not called since. They may wait for less. Default: none. */
   readonly silent?: readonly RunId[];
+  /** Whether events were left for the hooks of a run to get later. Default: false. */
+  readonly hasUntold?: true;
   /** The end of a root whose last turn is not saved. Absent: it is saved, or the root is alive. */
   readonly unsaved?: Pick<RunResult, "status" | "stopReason">;
 }

@@ -32,6 +32,12 @@ function takeUntold(work: TreeWork, id: RunId): readonly NumberedEvent[] {
   return events;
 }
 
+/** Leaves events in the tree until the run calls. */
+function leave(work: TreeWork, id: RunId, undeliveredEvents: readonly number[]): void {
+  work.put(id, { ...work.live(id), undeliveredEvents });
+  if (!work.tree.hasUntold) work.change({ hasUntold: true });
+}
+
 /** Records, for each live run with hooks, its events that this call has appended and not passed to it. */
 export function noteUndelivered(work: TreeWork): void {
   /** The run of the last event, unless it has hooks. Most events of a call are of one run. */
@@ -46,6 +52,6 @@ export function noteUndelivered(work: TreeWork): void {
     }
     const value = valueOf(seq, work.tree.seq + 1);
     if (run.undeliveredEvents.length < maxUndelivered && run.undeliveredEvents.at(-1) !== value)
-      work.put(runId, { ...run, undeliveredEvents: [...run.undeliveredEvents, value] });
+      leave(work, runId, [...run.undeliveredEvents, value]);
   }
 }
