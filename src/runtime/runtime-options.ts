@@ -128,7 +128,7 @@ export interface RuntimeOptions extends SweepOptions {
   readonly schedules?: Partial<ScheduleLimits>;
   /**
    * Limits of what waits to be read; more is refused with a BacklogFullError. Default: 1,000 messages and 8 million characters
-   * for a run, 1,000 messages and 16 million characters in a topic.
+   * for a run, 1,000 messages and 16 million characters in a topic. One more than 200 open approvals of a run is denied.
    */
   readonly backlogs?: Partial<BacklogLimits>;
   /** Milliseconds in the queue after which a run moves up one level. Default: 60,000. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { BacklogFullError, TopicId, type Json, type RunContext } from "#kernel";
+import { BacklogFullError, TopicId, type Json, type RunContext, type Tool } from "#kernel";
+import { waitForQuestions } from "./approvals.ts";
+import { effect } from "./effect.ts";
 import { agentOf, onRuntime, type EngineCase } from "./harness.ts";
 import { waitForEvent } from "./history.ts";
 
@@ -37,7 +39,7 @@ async function readAfter(ctx: RunContext, count: (output: Json) => number): Prom
   return read;
 }
 
-/** Sections 1.3 and 6.11: what waits to be read is bounded. */
+/** Sections 1.3, 6.11 and 7.6: what waits to be read or decided is bounded. */
 export const backlogCases: readonly EngineCase[] = [
   {
     name: "6.11 what is sent to a run that does not read is refused from a limit on, until the run has read",
@@ -118,6 +120,45 @@ export const backlogCases: readonly EngineCase[] = [
         const [read, accepted] = output;
         assert.equal(read, accepted);
         assertNearLimit(Number(accepted));
+      });
+    },
+  },
+  {
+    name: "7.6 one more question than a run may have open is denied, and there is room again after a decision",
+    async run(harness) {
+      const mail: Tool = { ...effect("mail", async () => "sent"), risk: "high" };
+      const asker = agentOf(
+        "asker",
+        async (ctx) => {
+          const mailTo = async (to: string): Promise<string> => {
+            const { content } = await ctx.tool("mail", { to });
+            return content[0]?.type === "text" ? content[0].text : "";
+          };
+          const first = await Promise.all(["ann", "bob", "cy"].map(mailTo));
+          return [...first, await mailTo("dan")];
+        },
+        { tools: [mail] },
+      );
+      const options = { agents: [asker], approver: "human", backlogs: { openApprovals: 2 } } as const;
+      await onRuntime(harness, options, async (runtime) => {
+        const run = await runtime.start(asker, "go");
+        const approve = async (number: number): Promise<void> => {
+          const id = await waitForQuestions(run, number);
+          await runtime.approvals.decide(id, { decision: "approved", by: "boss" });
+        };
+        await waitForQuestions(run, 3);
+        const asked = await run.approvals();
+        const denied = asked.filter(({ decision }) => decision?.decision === "denied");
+        assert.deepEqual([asked.length, denied.map(({ decision }) => decision?.by)], [3, ["limit"]]);
+        for (const [index, { decision }] of asked.entries()) if (!decision) await approve(index + 1);
+        await approve(4);
+        const { output } = await run.result();
+        assert.ok(Array.isArray(output));
+        assert.equal(output.filter((text) => text === "sent").length, 3);
+        assert.match(
+          String(output.find((text) => text !== "sent")),
+          /2 questions of this run are open already/,
+        );
       });
     },
   },

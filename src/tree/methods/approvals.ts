@@ -12,6 +12,7 @@ import {
 import { Ledger } from "#ledger";
 import { book } from "../reports.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
+import type { RunRecord } from "../state/records.ts";
 import { checkSize, maxItemBytes } from "../state/size.ts";
 import { readTree } from "../state/tree-record.ts";
 import type { TreeWork } from "../state/tree-work.ts";
@@ -52,7 +53,9 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
     ...findParents(work, run),
     requestedAt: work.now,
     spentMicros: Ledger.spend(work.tree.ledger.account).costMicros,
-    decision: remembered ? { decision: "approved", by: remembered.by, at: work.now } : null,
+    decision: remembered
+      ? { decision: "approved", by: remembered.by, at: work.now }
+      : refuseTooMany(work, record),
     operationId: null,
   };
   writeApproval(work, kept);
@@ -64,6 +67,14 @@ export function request(work: TreeWork, argument: ArgumentOf<"requestApproval">)
   if (kept.decision) announce(work, kept, kept.decision);
   else work.put(run, { ...record, asking: [...record.asking, approvalId] });
   return kept.decision;
+}
+
+/** Denies one more question of a run that has as many open ones as it may. Null: there is room. */
+function refuseTooMany({ host, now: at }: TreeWork, { asking }: RunRecord): ApprovalDecision | null {
+  const { openApprovals: limit } = host.backlogs;
+  if (asking.length < limit) return null;
+  const reason = `${limit} questions of this run are open already: wait for decisions`;
+  return { decision: "denied", by: "limit", reason, at };
 }
 
 /** Returns the tree's name and the run's ancestors, so that a person can decide without looking them up. */

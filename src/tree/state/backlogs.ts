@@ -20,6 +20,8 @@ export interface BacklogLimits {
   /** Messages of one topic that a subscriber has not read. */
   readonly topicMessages: number;
   readonly topicCharacters: number;
+  /** Approvals and questions of one run that no one has decided. Further ones are denied at once. */
+  readonly openApprovals: number;
 }
 
 export const defaultBacklogs: BacklogLimits = {
@@ -27,6 +29,7 @@ export const defaultBacklogs: BacklogLimits = {
   inboxCharacters: 8_000_000,
   topicMessages: 1_000,
   topicCharacters: 16_000_000,
+  openApprovals: 200,
 };
 
 /** A number of messages, and their length as JSON. */
