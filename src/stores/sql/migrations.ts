@@ -230,6 +230,11 @@ const migrations: readonly Migration[] = [
   () => ["alter table reeve_worker add column failed_writes bigint not null default 0"],
   () => ["alter table reeve_worker add column reduced_trees bigint not null default 0"],
   () => ["alter table reeve_key add column erased integer not null default 0"],
+  () => [
+    "create index reeve_webhook_delivery_next on reeve_webhook_delivery (tenant_id, owner, webhook_id, status, next_at)",
+    "create index reeve_webhook_delivery_leased on reeve_webhook_delivery (tenant_id, leased_until)",
+    "drop index reeve_webhook_delivery_due",
+  ],
 ];
 
 /** Restricts rows to the tenant named by the transaction, even for the owner of the table. */
