@@ -24,7 +24,7 @@ import { TestServer } from "../server/test-server.ts";
 import { LazyTree } from "../tree/lazy-tree.ts";
 import { TalkingTree } from "../tree/talking-tree.ts";
 
-/** What is tried with many limits. A fixed limit is tried alone. */
+/** A bound that is tried with many limits. A fixed limit is tried alone. */
 interface Bound {
   /** The first cell of its row in docs/semantics.md. */
   readonly row: string;
@@ -110,7 +110,7 @@ async function countSchedules(limits: object, whose: (number: number) => string)
   );
 }
 
-/** Of a schedule that ticks every so many seconds, for numbers that divide a minute. */
+/** Returns the fewest seconds between two ticks that are accepted, of those that divide a minute. */
 async function findShortestInterval(scheduleIntervalS: number): Promise<number> {
   await using site = await TestServer.open({ agents: [worker], limits: { scheduleIntervalS } });
   for (const seconds of divisors) {
