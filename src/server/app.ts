@@ -19,6 +19,7 @@ import { routes } from "./routes.ts";
 import { decodeQuery } from "./shape.ts";
 import { checkLimits } from "./start-limits.ts";
 import { TreeSnapshots } from "./tree-snapshots.ts";
+import { Turns } from "./turns.ts";
 import { actForUser, checkUnbound, userHeader } from "./users.ts";
 import { readVersion } from "./version.ts";
 
@@ -79,9 +80,8 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   const limits = { ...defaultLimits, ...options.limits };
   for (const name of ["requestTimeoutMs", "writeTimeoutMs", "heartbeatS"] as const)
     checkDuration(name, limits[name], { min: 0.001 });
-  const defaults = options.defaults ?? {};
+  const { auth, hosts = [], origins = [], defaults = {} } = options;
   checkLimits(defaults);
-  const { auth, hosts = [], origins = [] } = options;
   const sessions = new BrowserSessions(auth, clock);
   const host: ServerDeps = {
     runtime,
@@ -97,6 +97,7 @@ export function serverApp(options: ServerOptions): Hono<Env> {
     ...openFeeds(runtime, clock),
     recent: new RecentTrees(),
     pools: createPools(limits),
+    turns: new Turns(),
     uploads: new FairSemaphore("uploads", limits.uploads),
     subscribers: new FairSemaphore("subscribers", limits.subscribers),
     keySubscribers: new FairSemaphore("subscribers", Infinity, limits.subscribersPerKey),
@@ -131,8 +132,18 @@ export function serverApp(options: ServerOptions): Hono<Env> {
   for (const mount of options.mounts ?? [])
     app.on(["get", "post", "delete"], mount.path, (context) => answerMount(context, mount, host));
   app.notFound(({ req }) => respond(toHttpError(noRoute(req.method, req.path), () => "")));
-  app.onError((error) => respond(toHttpError(error, (cause) => logError(cause, options.onError))));
+  app.onError((error) => answerError(error, options.onError));
   return app;
+}
+
+/** Milliseconds until a caller that asks for too much is told so. */
+const refusalMs = 100;
+
+async function answerError(error: unknown, onError: ServerOptions["onError"]): Promise<Response> {
+  const reply = toHttpError(error, (cause) => logError(cause, onError));
+  // A caller that is refused and asks again at once would keep the processor from others.
+  if (reply.status === 429) await new Promise((resolve) => setTimeout(resolve, refusalMs));
+  return respond(reply);
 }
 
 const noRoute = (method: string, path: string): NotFoundError =>
@@ -190,10 +201,15 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): 
   if (!route.body) checkNoBody(request.headers);
   const most = maxBodyBytes(request, route, host);
   const sharer = sharerOf(principal);
-  const release = takePermits([
+  const returnPermits = takePermits([
     ...(most > host.limits.bodyBytes ? [[host.uploads, sharer] as const] : []),
     [host.pools[route.pool], sharer],
   ]);
+  const endTurn = await host.turns.take(`${route.pool === "control" ? "control " : ""}${sharer}`);
+  const release = (): void => {
+    endTurn();
+    returnPermits();
+  };
   const body = await bodyOf(request, route, most).catch((error: unknown) => {
     release();
     throw error;
@@ -204,10 +220,8 @@ async function answerTo(context: Context<Env>, route: Route, host: ServerDeps): 
   const call = { host, principal, params: context.req.param(), query, body, header, hold };
   const answering = route.handle(call);
   void answering
-    .then(
-      () => Promise.allSettled(held),
-      () => undefined,
-    )
+    .then(endTurn, endTurn)
+    .then(() => Promise.allSettled(held))
     .then(release);
   return answerInTime(host, answering);
 }
@@ -219,11 +233,14 @@ async function answerMount(context: Context<Env>, mount: ServerMount, host: Serv
   checkScope(caller, mount.scope);
   checkHeaders(request.headers);
   const principal = actForUser(caller, request.headers.get(userHeader));
-  const release = host.pools.mounts.take(sharerOf(principal));
+  const sharer = sharerOf(principal);
+  const release = host.pools.mounts.take(sharer);
+  const endTurn = await host.turns.take(sharer);
   try {
     const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
     return await answerInTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
   } finally {
+    endTurn();
     release();
   }
 }

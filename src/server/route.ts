@@ -10,6 +10,7 @@ import { type FairSemaphore, type Limits, type Pool, takePermits } from "./limit
 import type { RecentTrees } from "./recent-trees.ts";
 import { type ObjectShape, shape } from "./shape.ts";
 import type { TreeSnapshots } from "./tree-snapshots.ts";
+import type { Turns } from "./turns.ts";
 
 /** Dependencies shared by all requests. */
 export interface ServerDeps {
@@ -36,6 +37,7 @@ export interface ServerDeps {
   readonly subscribers: FairSemaphore;
   readonly keySubscribers: FairSemaphore;
   /** Places for bodies with files. */
+  readonly turns: Turns;
   readonly uploads: FairSemaphore;
 }
 

@@ -27,14 +27,14 @@ export async function openReceiver({
   const seen = new ReplayCache();
   const waiting = new Map<() => void, number>();
   let requests = 0;
+  const countAccepted = (): number => new Set(accepted.map(({ id }) => id)).size;
   const take = async (request: IncomingMessage): Promise<number | null> => {
     requests += 1;
     const status = answer(requests);
     const body = await read(request);
     if (status !== 200) return status;
     accepted.push(verifyWebhook({ body, headers: request.headers, secrets: secrets(), seen, now: now?.() }));
-    const ids = new Set(accepted.map(({ id }) => id));
-    for (const [resolve, count] of waiting) if (ids.size >= count) resolve();
+    for (const [resolve, count] of waiting) if (countAccepted() >= count) resolve();
     return status;
   };
   const server = await serveOn((request, response) => {
@@ -46,7 +46,8 @@ export async function openReceiver({
     ...server,
     accepted,
     requests: () => requests,
-    waitForCount: (count) => new Promise((resolve) => waiting.set(resolve, count)),
+    waitForCount: (count) =>
+      new Promise((resolve) => (countAccepted() >= count ? resolve() : waiting.set(resolve, count))),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
