@@ -43,8 +43,8 @@ export class Tenants {
   }
 
   /**
-   * Sets a budget; null removes it. It counts reservations from now on, and reaches open trees within a minute. Another
-   * period starts a new count. `by` is for the audit.
+   * Sets a budget; null removes it. It counts reservations from now on, and reaches open trees within a minute. A shorter
+   * period than before starts a new count. `by` is for the audit.
    *
    * @throws TypeError, RangeError on invalid limits.
    */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   TenantLedger,
   type BudgetLimits,
+  type BudgetPeriod,
   type QuotaRequest,
   type QuotaResult,
   type TenantState,
@@ -167,7 +168,7 @@ test("9.1 a budget that is set while a tree has a lease counts from the tree's n
   ]);
 });
 
-test("9.1 a changed limit keeps leases and spend; another period starts a new count", () => {
+test("9.1 a changed limit and a longer period keep leases and spend; a shorter period starts a new count", () => {
   const limits = { maxTokens: 1_600, maxCostMicros: null, per: "day" } as const;
   const office = new Office(limits);
   office.draw("a", 100);
@@ -178,7 +179,17 @@ test("9.1 a changed limit keeps leases and spend; another period starts a new co
   office.accounts = [TenantLedger.setBudget(account, { ...limits, maxTokens: 50 }, noon)];
   expect(office.sums).toEqual([[100, 100]]);
   expect(office.tokens("c", 1)).toBe(0);
-  office.accounts = [TenantLedger.setBudget(account, { ...limits, per: "month" }, noon)];
+  const change = (per: BudgetPeriod, at: number): void => {
+    office.accounts = office.accounts.map((each) => TenantLedger.setBudget(each, { ...limits, per }, at));
+  };
+  change("month", noon);
+  expect(office.sums).toEqual([[100, 100]]);
+  // All of it is of today.
+  change("day", noon);
+  expect(office.sums).toEqual([[100, 100]]);
+  change("ever", noon);
+  expect(office.sums).toEqual([[100, 100]]);
+  change("day", noon + 86_400_000);
   expect(office.sums).toEqual([[0, 100]]);
 });
 

@@ -104,15 +104,17 @@ const blocks = 16;
 /** The money of a tenant and its users. Pure. */
 export const TenantLedger = {
   /**
-   * Sets the limits. Amounts lent and spent in the window stay, even if they exceed the limits. Another period starts a
-   * new count.
+   * Sets the limits. Amounts lent and spent in the window stay, even if they exceed the limits. So they do with a longer
+   * period: what was spent today was also spent this month. A shorter one starts a new count, because it is not known how
+   * much of the sum is in it.
    */
   setBudget: (account: BudgetAccount | null, limits: BudgetLimits, at: number): BudgetAccount => {
-    const { until } = budgetWindow(limits.per, at);
+    const { from, until } = budgetWindow(limits.per, at);
     if (!account) return { ...limits, from: at, until, spent: Amounts.none, lent: Amounts.none };
     const current = roll(account, at);
     if (current.per === limits.per) return { ...current, ...limits };
-    return { ...current, ...limits, until, spent: Amounts.none };
+    const isInWindow = limits.per === "ever" || current.from >= from;
+    return { ...current, ...limits, until, spent: isInWindow ? current.spent : Amounts.none };
   },
 
   /** Returns the account in the window of this moment. */
