@@ -6,7 +6,7 @@
 // 1. Keys, scopes, tenants, users and limits are those of the server that it is mounted in.
 // 2. The card needs a key, unless the user publishes it.
 // 3. A request that names a tenant is refused.
-import { isJsonObject, Json, type Agent } from "#kernel";
+import { isJsonObject, Json, type Agent, type Labels } from "#kernel";
 import type { MountedCall, ServerMount } from "#server";
 import { loadA2a, type A2aPackage } from "./a2a-package.ts";
 import { toAgentCard } from "./agent-card.ts";
@@ -29,6 +29,8 @@ export interface A2aServerOptions {
   readonly card?: "key" | "public" | undefined;
   /** Seconds that a message waits for its tree before the response holds the unfinished task. Default: 20. */
   readonly waitS?: number | undefined;
+  /** Labels of the messages, as of the input of a start: `{ untrusted: true }` for clients that pass on texts of strangers. Default: none. */
+  readonly labels?: Partial<Labels> | undefined;
 }
 
 const cardPath = "/.well-known/agent-card.json";
@@ -55,6 +57,7 @@ export function a2aServer(options: A2aServerOptions): readonly ServerMount[] {
     {
       path,
       scope: "run",
+      labels: options.labels,
       handle: async (call) => {
         const sdk = await loadA2a();
         const gone = new AbortController();

@@ -9,7 +9,7 @@
 // 3. The state that a client returns names a tree, which is looked up with the caller's rights.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
-import { AgentId, isJsonObject, type Agent, type JsonObject } from "#kernel";
+import { AgentId, isJsonObject, type Agent, type JsonObject, type Labels } from "#kernel";
 import { safeMessage } from "#base";
 import { jsonSchemaOf } from "#agents";
 import type { MountedCall, MountedDecision, MountedRun, ServerMount } from "#server";
@@ -27,6 +27,8 @@ export interface McpServerOptions {
   readonly name?: string | undefined;
   /** Seconds that a call waits for its tree before it answers with a task, or with the id of the tree. Default 20. */
   readonly waitS?: number | undefined;
+  /** Labels of the tasks, as of the input of a start: `{ untrusted: true }` for clients that pass on texts of strangers. Default: none. */
+  readonly labels?: Partial<Labels> | undefined;
 }
 
 /** Offers agents as tools of an MCP server, for `serverApp({ mounts })` or `listen({ mounts })`. */
@@ -34,6 +36,7 @@ export function mcpServer(options: McpServerOptions): ServerMount {
   return {
     path: options.path ?? "/mcp",
     scope: "run",
+    labels: options.labels,
     handle: async (call) => {
       const sdk = await loadServerPackage();
       const faults: unknown[] = [];

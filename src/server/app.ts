@@ -238,7 +238,10 @@ async function answerMount(context: Context<Env>, mount: ServerMount, host: Serv
   const endTurn = await host.turns.take(sharer);
   try {
     const body = request.method === "POST" ? await readBody(request, host.limits.bodyBytes) : null;
-    return await answerInTime(host, mount.handle(toMountedCall({ request, body }, host, principal)));
+    return await answerInTime(
+      host,
+      mount.handle(toMountedCall({ request, body, labels: mount.labels }, host, principal)),
+    );
   } finally {
     endTurn();
     release();

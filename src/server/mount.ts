@@ -1,4 +1,12 @@
-import { AgentId, NotFoundError, TreeId, type Agent, type RunRecord, type UserId } from "#kernel";
+import {
+  AgentId,
+  NotFoundError,
+  TreeId,
+  type Agent,
+  type Labels,
+  type RunRecord,
+  type UserId,
+} from "#kernel";
 import type { StartOptions } from "#runtime";
 import { mayDo, toOwner, type Principal, type Scope, whose } from "./auth.ts";
 import { MountedRun, mintTreeId } from "./mounted-run.ts";
@@ -41,6 +49,8 @@ export interface ServerMount {
   readonly path: string;
   /** The scope that every caller needs. */
   readonly scope: Scope;
+  /** Labels of the tasks that come through it, as of the input of a start. Default: none. */
+  readonly labels?: Partial<Labels> | undefined;
   handle(call: MountedCall): Promise<Response>;
   /** Answers reads of the path for everyone, without a key. Default: every caller needs one. */
   readonly publish?: (() => Promise<Response>) | undefined;
@@ -50,7 +60,7 @@ const ignoreRejection = (work: Promise<unknown>): void => void work.catch(() => 
 
 /** Creates the call of a mounted part. */
 export function toMountedCall(
-  { request, body }: Pick<MountedCall, "request" | "body">,
+  { request, body, labels }: Pick<MountedCall, "request" | "body"> & Pick<ServerMount, "labels">,
   host: ServerDeps,
   principal: Principal,
 ): MountedCall {
@@ -64,7 +74,8 @@ export function toMountedCall(
     mayDo: (scope) => mayDo(principal, scope),
     start: async (agent, input) => {
       const id = mintTreeId(principal);
-      const options: StartOptions = { ...limitStart(call, agent, {}), ...toOwner(principal), id };
+      const limited = { ...limitStart(call, agent, {}), ...toOwner(principal) };
+      const options: StartOptions = { ...limited, id, ...(labels && { labels }) };
       await host.runtime.start(agent, input, options);
       host.recent.add(principal, id, user);
       ignoreRejection(waitUntilListed(call, id));

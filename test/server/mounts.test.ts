@@ -6,7 +6,7 @@ import { memoryStore } from "reeve/stores/memory";
 import { call, say, scriptedModel } from "reeve/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Reply } from "./ask.ts";
+import { ask, type Reply } from "./ask.ts";
 import { closing } from "./closing.ts";
 import { counter, inAYear, TestServer } from "./test-server.ts";
 
@@ -154,4 +154,38 @@ test("the streams of one tenant leave places for another, with any number of key
   for (const { key } of keys) own.push(await statusOf(key));
   expect(own).toEqual([200, 200, 429, 429]);
   expect(await statusOf(rival.key)).toBe(200);
+});
+
+test("tasks through MCP and A2A have the labels of their mount, and none by default", async () => {
+  const key = keyOf(null, "read", "run", "content");
+  const labels = { untrusted: true };
+  const agents = [teller] as const;
+  const url = "http://127.0.0.1:1";
+  const runtime = createRuntime({ agents, store: memoryStore() });
+  const mounts = [
+    mcpServer({ agents, labels }),
+    mcpServer({ agents, path: "/plain" }),
+    ...a2aServer({ agents, url, labels }),
+  ];
+  await using site = await TestServer.open({ runtime, auth: apiKeys([key.record]), mounts });
+  const send = async (path: string, method: string, params: object): Promise<void> => {
+    const reply = await ask(site.url + path, "POST", {
+      key: key.key,
+      headers: { accept: "application/json, text/event-stream" },
+      body: { jsonrpc: "2.0", id: 1, method, params },
+    });
+    expect(reply.status).toBe(200);
+  };
+  const newest = async (): Promise<boolean | undefined> => {
+    const [root] = (await runtime.runs.list({ tenant: "acme" })).items;
+    const result = await runtime.run(root?.treeId ?? "", { tenant: "acme" }).result();
+    return result.labels?.untrusted;
+  };
+  await send("/mcp", "tools/call", { name: "teller", arguments: { task: "go" } });
+  expect(await newest()).toBe(true);
+  await send("/plain", "tools/call", { name: "teller", arguments: { task: "go" } });
+  expect(await newest()).not.toBe(true);
+  const message = { kind: "message", messageId: "m1", role: "user", parts: [{ kind: "text", text: "go" }] };
+  await send("/a2a", "message/send", { message });
+  expect(await newest()).toBe(true);
 });
