@@ -57,6 +57,7 @@ test("a run of a new project survives killed workers and a long stop, and is app
   for (const pid of workers) process.kill(pid, "SIGKILL");
   await dev.line("restarting");
   await run.line("approval.requested");
+  expect(await project.reeve("run", "researcher", "heat pumps", "--session", "talk").ended).toBe(0);
 
   dev.process.kill("SIGINT");
   expect(await dev.ended).toBe(0);
@@ -74,6 +75,19 @@ test("a run of a new project survives killed workers and a long stop, and is app
   expect(result?.["output"]).toContain("E-mail sent to team@example.com.");
   const seqs = run.lines.flatMap((line) => (typeof line["seq"] === "number" ? [line["seq"]] : []));
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+
+  // The same start is the same run. Another start under its id is none.
+  const again = project.reeve("run", "lead", "heat pumps in Europe", "--id", "report", "--max-cost", "0.5");
+  expect(await again.ended).toBe(0);
+  expect(again.lines.at(-1)).toEqual(result);
+  const other = project.reeve("run", "lead", "heat pumps in Europe", "--id", "report", "--max-cost", "0.6");
+  expect(await other.ended).toBe(5);
+
+  expect(await project.reeve("run", "researcher", "solar panels", "--session", "talk").ended).toBe(0);
+  const { url }: { readonly url: string } = JSON.parse(readFileSync(file, "utf8"));
+  const conversation = await (await fetch(`${url}/sessions/talk/messages`)).text();
+  const asked = ["heat pumps", "solar panels"].map((words) => conversation.split(`"${words}"`).length - 1);
+  expect(asked).toEqual([1, 1]);
 
   next.process.kill("SIGINT");
   expect(await next.ended).toBe(0);
