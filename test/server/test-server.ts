@@ -6,7 +6,7 @@ import { call, say, scriptedModel } from "reeve/testing";
 import { z } from "zod";
 import { ask, type Question, type Reply } from "./ask.ts";
 
-const sendEmail = tool({
+export const sendEmail = tool({
   name: "send_email",
   description: "Send an email",
   input: z.object({ to: z.string() }),
