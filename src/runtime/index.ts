@@ -18,12 +18,11 @@ export { RunHandle, type TopUpAmounts } from "./run-handle.ts";
 export type { RunLedger } from "./run-ledger.ts";
 export type { SwitchTarget, SwitchView } from "./switches.ts";
 export type { BudgetOwner, TenantBudget, TenantBudgetView } from "./tenants.ts";
-export type { ScheduleOwner } from "#tree";
+export type { ScheduleLimits, ScheduleOwner } from "#tree";
 export {
   checkScheduleId,
   checkTimes,
   shortestIntervalMs,
-  type ScheduleLimits,
   type ScheduleDetails,
   type ScheduleOptions,
   type ScheduleView,

@@ -96,8 +96,6 @@ export interface SchedulesDeps {
   readonly limits: ScheduleLimits;
 }
 
-export type { ScheduleLimits };
-
 /** Default limits: a schedule costs a timer, and a tree for each tick. */
 export const defaultScheduleLimits: ScheduleLimits = { maxPerUser: 100, maxPerTenant: 1_000 };
 
