@@ -37,8 +37,8 @@ export interface ServerDeps {
   readonly subscribers: FairSemaphore;
   readonly keySubscribers: FairSemaphore;
   /** Places for bodies with files. */
-  readonly turns: Turns;
   readonly uploads: FairSemaphore;
+  readonly turns: Turns;
 }
 
 /** One allowed and decoded request. */
