@@ -16,7 +16,7 @@ export interface StartLimits {
   readonly maxAgents?: number | undefined;
 }
 
-/** Limits of what is done with an API key. Absent: none. */
+/** Limits of the holder of an API key. Absent: none. */
 export interface KeyLimits extends StartLimits {
   /** Schedules of the user that the key is bound to. Of a key that is bound to none: schedules of the tenant. */
   readonly schedules?: number | undefined;

@@ -103,7 +103,7 @@ export const Fact = {
     if (validTo !== null && validTo <= validFrom)
       throw new TypeError(`the fact ${JSON.stringify(key)} ends at ${validTo}, but begins at ${validFrom}`);
   },
-  /** @throws RangeError if an owner with so many other facts may not have one more. */
+  /** @throws RangeError if an owner with this many other facts has no room for another. */
   checkRoom: (others: number, { maxFacts = 10_000 }: RememberOptions): void => {
     if (others >= maxFacts)
       throw new RangeError(`there are ${others} facts, with earlier values: forget some before you add one`);
@@ -192,7 +192,7 @@ export interface MemoryStore {
    * where the next begins, so a back-dated fact changes the past and not the present. A second fact for the same moment
    * replaces the first. Returns the replaced items.
    *
-   * @throws TypeError unless it ends after it begins; RangeError if the owner has too many facts already
+   * @throws TypeError unless it ends after it begins; RangeError if the owner has too many facts.
    */
   remember(
     partition: Partition,

@@ -1,22 +1,21 @@
 /*
- * Turns of the requests that the server works on. One process has one processor for all tenants, so a tenant whose requests are all
- * worked on at once would slow everyone else's. While the processor is busy, the requests of a tenant are worked on one after the
- * other.
+ * All tenants share the processor of a server, so one tenant must not fill it. While the processor is busy, each tenant has one
+ * request in progress, and its other requests wait in line.
  *
- * A turn ends with its request, or as soon as the processor has been free for a part of a slice: then the request only waits,
- * for a run, a database or a person, and others may go on.
+ * A turn ends with its request. It ends early once the processor has had idle time: then the request is only waiting, for a run,
+ * a database or a person, and the next one may begin.
  */
 
-/** Requests of one tenant that are worked on at a time, while the processor is busy. */
+/** Requests of one tenant in progress while the processor is busy. */
 const atOnce = 1;
 
-/** Milliseconds after which it is looked whether the processor has been free, again and again. */
+/** Milliseconds between two checks for idle time. */
 const sliceMs = 5;
 
-/** Share of a slice in which a busy processor works, at least. */
+/** The processor counts as busy if it works for at least this share of a slice. */
 const busy = 0.8;
 
-/** A turn takes no more milliseconds, however busy the processor is. */
+/** Maximum duration of a turn, however busy the processor is. */
 const longestMs = 1_000;
 
 interface Line {
@@ -46,7 +45,7 @@ export class Turns {
       isOver = true;
       clearInterval(timer);
       const next = line.waiting.shift();
-      // In between, requests of others are read.
+      // The event loop turns in between, so that requests of other tenants get in.
       if (next) return void setImmediate(next);
       line.active -= 1;
       if (line.active === 0) this.#lines.delete(key);

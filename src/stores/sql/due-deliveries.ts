@@ -20,7 +20,7 @@ const hooksPerStatement = 50;
 
 /**
  * Finds the first pending delivery of each webhook and tree that is due and free, a few of each webhook and each tenant. The
- * webhooks of a tenant take turns. Deliveries that are leased count towards the limits.
+ * webhooks of a tenant take turns. Leased deliveries count towards the limits.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -60,7 +60,7 @@ export async function findDue(
     .map(({ row }) => row);
 }
 
-/** Neither an owner nor the id of a webhook has a space. */
+/** Owners and ids contain no spaces, so no two webhooks share a name. */
 const nameOf = ({ owner, webhook_id }: Hook): string => `${owner} ${webhook_id}`;
 
 function countBy(hooks: readonly Hook[], toName: (hook: Hook) => string): ReadonlyMap<string, number> {
@@ -69,7 +69,7 @@ function countBy(hooks: readonly Hook[], toName: (hook: Hook) => string): Readon
   return counts;
 }
 
-/** Returns the webhook of each delivery that a sender has now. */
+/** Returns the webhook of every leased delivery. */
 function findLeased(db: Kysely<Tables>, tenant: string, now: number): Promise<readonly Hook[]> {
   return db
     .selectFrom("reeve_webhook_delivery")
