@@ -34,7 +34,12 @@ export default defineConfig({
     reporters: ["default", ["json", { outputFile }]],
     // Loaded before everything else, as in a process of an example.
     execArgv: ["--import", join(import.meta.dirname, "test/safety/fixtures/count-connections.ts")],
-    setupFiles: ["test/leftover-processes.ts", "test/attempted-connections.ts", "test/patience.ts"],
+    setupFiles: [
+      "test/leftover-processes.ts",
+      "test/attempted-connections.ts",
+      "test/patience.ts",
+      "test/property-seed.ts",
+    ],
     // Guards against hanging alone: a test takes a third of this at most, and twice as long on a busy machine. Where a
     // host withholds processors, `test/patience.ts` gives more.
     testTimeout: 60_000,
