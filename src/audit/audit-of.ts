@@ -133,6 +133,15 @@ export function erasure(tree: TreeId, { runs, whole, at }: TreeErasure): AuditNo
   return { at, kind, data: { decision, tree, runs }, source: `${tree}/${decision}` };
 }
 
+/** Returns the audit note of a tree that is stored in reduced form. `reason`: the code of the rejection. */
+export function reduction(
+  tree: TreeId,
+  { reason, at }: { readonly reason: string; readonly at: number },
+): AuditNote {
+  const kind: AuditKind = "retention";
+  return { at, kind, data: { decision: "reduced", tree, reason }, source: `${tree}/reduced` };
+}
+
 /** Returns a note about the chain itself: links after the new end, up to this head, are missing. */
 export function createMovedBackNote({ index, hash }: AuditHead, at: number): AuditNote {
   const kind: AuditKind = "audit";

@@ -1,5 +1,5 @@
 export { auditKeys } from "./audit-keys.ts";
-export { auditOf, erasure, type AuditKind } from "./audit-of.ts";
+export { auditOf, erasure, reduction, type AuditKind } from "./audit-of.ts";
 export { AuditWriter } from "./audit-writer.ts";
 export { Audit } from "./audit.ts";
 export type { AuditNote } from "./chain.ts";

@@ -29,7 +29,7 @@ import {
   type TreeMethod,
   projectorType,
 } from "#tree";
-import { auditOf, erasure, type AuditNote, type AuditWriter } from "#audit";
+import { auditOf, erasure, reduction, type AuditNote, type AuditWriter } from "#audit";
 import { keepBranchTexts } from "./branch-texts.ts";
 import type { WebhookQueue } from "#webhooks";
 import type { TreeTelemetry } from "./runtime-options.ts";
@@ -51,7 +51,7 @@ import { readRecorded, type StepPrompt } from "./step-content.ts";
  *    reader has seen is in the audit.
  * 3. The content of runs with retention `none` never reaches the store. Erasable content is marked as such.
  * 4. A value that the store rejects for good is written in reduced form: ids, times, amounts and status stay. It raises an
- *    alarm, and everything else of the tree is written in full.
+ *    alarm, which the audit keeps, and everything else of the tree is written in full.
  * 5. A tree is erased after all of it was written: the part that its retention names, or all of it. Its key is destroyed
  *    last, by a separate order.
  */
@@ -190,7 +190,7 @@ export class Projector implements SinkDefinition {
     const { events, runs, retentions, approvals } = batch;
     const { store, audit } = this.#host;
     const { partition, tree } = treeAt({ type: "tree", key });
-    const onReduced = (error: Error): void => this.#alarm(key, error);
+    const onReduced = (error: StoreRejectionError): Promise<void> => this.#alarm(key, error);
     // A tree is found, and erased, through its runs, so no event is written before its run.
     for (const run of runs)
       await writeOrReduce(run, (record) => store.runs.put(partition, record), {
@@ -237,8 +237,14 @@ export class Projector implements SinkDefinition {
     }
   }
 
-  #alarm(key: string, error: Error): void {
-    if (this.#health.alarm(key, error)) ignoreThrow(() => this.#host.telemetry?.takeReduced?.());
+  /** Raises the alarm for a tree, once. The audit keeps it, because the figures of a process end with the process. */
+  async #alarm(key: string, error: StoreRejectionError): Promise<void> {
+    if (this.#health.hasAlarm(key)) return;
+    const { audit, now, telemetry } = this.#host;
+    const { partition, tree } = treeAt({ type: "tree", key });
+    await audit.record(partition, [reduction(tree, { reason: error.reason, at: now() })]);
+    this.#health.alarm(key, error);
+    ignoreThrow(() => telemetry?.takeReduced?.());
   }
 
   /** Erases in the store before the tree, so that content that a result calls erased cannot be read anywhere. */

@@ -3,6 +3,9 @@ import { isJsonObject, Json, StoreRejectionError, toLine } from "#kernel";
 const maxText = 256;
 const maxItems = 20;
 
+/** Called after a value was written in reduced form. */
+export type OnReduced = (error: StoreRejectionError) => Promise<void>;
+
 /**
  * Writes a value. If the store rejects it for good, it is written in reduced form, and `onReduced` gets the error. @throws
  * the error of the store if it does not even take that.
@@ -10,14 +13,14 @@ const maxItems = 20;
 export async function writeOrReduce<T>(
   value: T,
   write: (value: T) => Promise<unknown>,
-  { shrink, onReduced }: { readonly shrink: (value: T) => T; readonly onReduced: (error: Error) => void },
+  { shrink, onReduced }: { readonly shrink: (value: T) => T; readonly onReduced: OnReduced },
 ): Promise<void> {
   try {
     await write(value);
   } catch (error) {
     if (!StoreRejectionError.is(error)) throw error;
     await write(shrink(value));
-    onReduced(error);
+    await onReduced(error);
   }
 }
 

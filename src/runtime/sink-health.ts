@@ -69,17 +69,20 @@ export class SinkHealth {
     }
   }
 
-  /** Raises the alarm for a tree that is stored in reduced form. Returns whether this is its first. */
-  alarm(key: string, error: Error): boolean {
-    if (this.#reduced.get(key)) return false;
+  /** Whether the alarm was raised for a tree. */
+  hasAlarm(key: string): boolean {
+    return this.#reduced.get(key) === true;
+  }
+
+  /** Raises the alarm for a tree that is stored in reduced form. */
+  alarm(key: string, error: Error): void {
     this.#reduced.set(key, true);
     this.#reducedTrees += 1;
     const now = this.#deps.now();
-    if (now - this.#alarmedAt < logEveryMs) return true;
+    if (now - this.#alarmedAt < logEveryMs) return;
     this.#alarmedAt = now;
     const message = `the store rejected a value of a tree, which is stored in reduced form; trees so far: ${this.#reducedTrees}`;
     this.#write(key, error, message);
-    return true;
   }
 
   get figures(): StoreHealth {

@@ -1,7 +1,7 @@
 import { LruMap } from "#base";
 import { Partition, Spend, type Store, type TreeId, type TreeSpend } from "#kernel";
 import type { ReplyOf } from "#tree";
-import { reduce, writeOrReduce } from "./reduce.ts";
+import { type OnReduced, reduce, writeOrReduce } from "./reduce.ts";
 import { concernsSpend, foldSpend, noSpend } from "./fold-spend.ts";
 
 /** The rows are kept, however many. */
@@ -31,7 +31,7 @@ export class SpendWriter {
   async add(
     partition: Partition,
     tree: TreeId,
-    { events, runs, onReduced }: ReplyOf<"drain"> & { readonly onReduced: (error: Error) => void },
+    { events, runs, onReduced }: ReplyOf<"drain"> & { readonly onReduced: OnReduced },
   ): Promise<void> {
     const [first] = events;
     if (!first || !concernsSpend(events)) return;

@@ -36,7 +36,7 @@ const written = async (
     values.push(value);
     if (value === "whole") throw failure;
   };
-  const onReduced = ({ message }: Error): void => void reasons.push(message);
+  const onReduced = async ({ message }: Error): Promise<void> => void reasons.push(message);
   const error = await writeOrReduce("whole", write, { shrink: () => "reduced", onReduced }).catch(
     (thrown: unknown) => thrown,
   );

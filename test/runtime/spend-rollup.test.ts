@@ -171,7 +171,7 @@ test("any split of the events into overlapping and repeated batches gives the sa
         approvals: [],
         more: false,
         closed: false,
-        onReduced: () => undefined,
+        onReduced: async () => undefined,
       });
       await store.events.append(noTenant, tree, batch);
       from = Math.max(0, upTo - Math.floor(random() * 6));

@@ -126,6 +126,27 @@ test.each(Object.keys(stores))(
   },
 );
 
+test.each(Object.keys(stores))(
+  "%s: after several rejections, the audit names the tree, also in another process",
+  async (name) => {
+    const open = stores[name];
+    if (!open) throw new Error(`no store ${name}`);
+    await using store = await open();
+    {
+      await using runtime = createRuntime({ agents: [other], store, log: () => undefined });
+      // Its run and one of its events are rejected.
+      await eventsOf(await runtime.start(other, "go", { id: "spoiled", name: "poison" }));
+      await expect.poll(() => runtime.storeHealth?.reducedTrees).toBe(1);
+    }
+    await using later = createRuntime({ agents: [other], store, log: () => undefined });
+    const { items } = await later.audit.list({ kind: "retention", tree: "spoiled" });
+    expect(items).toMatchObject([
+      { data: { decision: "reduced", tree: "spoiled", reason: expect.stringMatching(/./) } },
+    ]);
+    expect(await later.audit.verify()).toMatchObject({ ok: true });
+  },
+);
+
 test("PostgreSQL: characters and numbers that its columns cannot hold are rejected for good", async () => {
   await using store = await postgresStore({ connectionString: await server.database() });
   const worker = { id: "w", url: "http://w", expiresAt: 2_000, lagMs: 0, failedWrites: 0, reducedTrees: 0 };
