@@ -143,6 +143,12 @@ test("a call that no call in flight can make room for says that it needs a top-u
   expect(explain(story, 0)).toContain("→ reeve top-up heat-pumps --cost <more>");
 });
 
+test("a call that has waited for calls in flight says that it needs a top-up once they have ended", () => {
+  const story = new Story().starts(0, "lead").waitsForBudget(0, 3).advance(2_000).waitsForBudget(0, 0);
+  expect(explain(story, 0)).not.toContain("in flight");
+  expect(explain(story, 0)).toContain("→ reeve top-up heat-pumps --cost <more>");
+});
+
 test("a budget stop names the dimension, the owner of the limit, and the amounts", () => {
   const story = new Story().starts(0, "lead").asks(0, "a1", { cost: 498_000 }).denies(0, denied);
   story.ends(0, { status: "landed", stopReason: "budget.cost", costMicros: 499_000 });
