@@ -31,6 +31,21 @@ export const lostTurnCases: readonly StoreCase[] = [
     assert.deepEqual(await allIds(desk), ["a", "b", "x", "y"]);
   }),
 
+  storeCase("a turn that went back is overtaken like any other", async (desk) => {
+    await talk(
+      desk,
+      entryOf("a", null),
+      entryOf("b", "a"),
+      entryOf("c", "a", { branch: first }),
+      entryOf("x", "b", { branch: second }),
+    );
+    assert.equal(await adopt(desk, second, { last: "x", follows: "b" }), "adopted");
+    assert.equal(await adopt(desk, first, { last: "c", follows: "b", from: "a" }), "overtaken");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "x"]);
+    assert.equal(await adopt(desk, first, { last: "c", follows: "x", from: "a" }), "adopted");
+    assert.deepEqual(ids(await mainPath(desk)), ["a", "c"]);
+  }),
+
   storeCase("a turn with a gap is not adopted", async (desk) => {
     await talk(desk, entryOf("a", null), entryOf("d", "c", { branch: first }));
     assert.equal(await adopt(desk, first, { last: "d", follows: "a" }), "incomplete");
@@ -64,7 +79,7 @@ export const lostTurnCases: readonly StoreCase[] = [
   storeCase("a turn that ends without an answer stays, closed by its end", async (desk) => {
     const { store, tenant } = desk;
     await talk(desk, entryOf("a", null), entryOf("b", "a", { branch: first }));
-    for (const _ of ["once", "and again"]) assert.equal(await settle(desk, first, endOf(first)), true);
+    assert.equal(await settle(desk, first, endOf(first)), true);
     const path = await mainPath(desk);
     assert.deepEqual(ids(path), ["a", "b", "first~0.end"]);
     assert.deepEqual(path.at(-1), { ...endOf(first), parentId: "b", branch: null });
@@ -72,6 +87,7 @@ export const lostTurnCases: readonly StoreCase[] = [
     // The save of the whole turn arrives late.
     assert.equal(await store.sessions.append(tenant, key, [entryOf("c", "b", { branch: first })]), false);
     assert.equal(await adopt(desk, first, { last: "c", follows: "a" }), "settled");
+    assert.equal(await settle(desk, first, endOf(first)), true);
     assert.deepEqual(ids(await mainPath(desk)), ["a", "b", "first~0.end"]);
   }),
 
