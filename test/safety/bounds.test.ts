@@ -81,13 +81,13 @@ class FloodedTree extends LazyTree {
     if (reply) throw decodeError(reply.error);
   }
 
-  /** Returns the decision, null while there is none. */
+  /** Every other one is a question of a tool. Returns the decision, null while there is none. */
   requestApproval(number: number): Json {
     const id = Json.as<ApprovalId>(`${this.root}#approval:${number}`);
     const question = { id, tool: "mail", risk: "high", arguments: {}, hash: "h", why: "w" } as const;
     const { result } = this.call("requestApproval", {
       ...this.from(this.root),
-      approval: { ...question, expiresAt: 99 },
+      approval: { ...question, expiresAt: 99, ...(number % 2 === 1 && { asks: true }) },
     });
     return Json.as<{ readonly reply: Json }>(result).reply;
   }
