@@ -61,7 +61,7 @@ export function takeBatch(work: TreeWork, id: RunId): InboxBatch {
   const run = work.run(id);
   const slot = work.slot(id);
   if (!run || !slot) return { items: [], cursor: 0, more: false, slotState: "running", at: work.now };
-  const { items, inbox } = takeItems(work, id, run.inbox);
+  const { items, inbox } = takeItems(work, id, run);
   if (inbox !== run.inbox) work.put(id, { ...run, inbox });
   return {
     items,
@@ -78,10 +78,10 @@ export function takeBatch(work: TreeWork, id: RunId): InboxBatch {
 function takeItems(
   { object }: TreeWork,
   id: RunId,
-  before: InboxRecord,
+  { inbox: before, backlog }: RunRecord,
 ): { readonly items: readonly InboxItem[]; readonly inbox: InboxRecord } {
   const { items: stored, inbox } = inboxOf(object, id, before).take();
-  const { items, left } = readTopics(object, id, stored);
+  const { items, left } = readTopics(object, { run: id, taken: backlog?.topics }, stored);
   const taken = before.taken + items.length;
   if (left.length === 0) return { items, inbox: inbox === before ? inbox : { ...inbox, taken } };
   const kept = [...left, ...inbox.items];

@@ -17,6 +17,8 @@ const nameOf = (run: RunId): string => `of ${RunId.number(run)}`.padEnd(36, "0")
 class TalkingTree extends LazyTree {
   /** The messages that each run got over topics. */
   readonly heard = new Map<RunId, Json[]>();
+  /** The place of each run in its inbox. */
+  readonly #taken = new Map<RunId, number>();
 
   subscribe(run: RunId, on = true): Cost {
     return this.call("subscribe", { run, topic, subscription: nameOf(run), on, at: 3 });
@@ -27,13 +29,16 @@ class TalkingTree extends LazyTree {
     return this.call("emit", { ...this.from(from), topic, data, messageId });
   }
 
-  /** Takes once, as a run does. */
-  take(run: RunId): InboxBatch {
-    const { result } = this.call("take", this.from(run));
+  /** Takes once, as a run does. `unread`: the messages that it has taken before and not read. */
+  take(run: RunId, unread = 0): InboxBatch {
+    const backlog = { topics: { [topic]: { messages: unread, characters: 100 * unread } } };
+    const from = { ...this.from(run), cursor: this.#taken.get(run) ?? 1, ...(unread > 0 && { backlog }) };
+    const { result } = this.call("take", from);
     const { reply } = Json.as<{ readonly reply: InboxBatch }>(result);
     const heard = this.heard.get(run) ?? [];
     for (const item of reply.items) if (item.kind === "topic") heard.push(item.envelope.data ?? null);
     this.heard.set(run, heard);
+    this.#taken.set(run, reply.cursor);
     return reply;
   }
 
@@ -160,6 +165,25 @@ test("a paused subscriber keeps its messages, and gets them all when it goes on"
   tree.takeAll(tree.child(1));
   expect(tree.heard.get(tree.child(1))).toEqual(numbers(40));
   expect(tree.messages).toEqual([]);
+});
+
+test("a message is refused by what a subscriber has taken and not read, also while there is more to take", () => {
+  const backlogs = { ...defaultBacklogs, topicMessages: 40 };
+  const tree = treeOf(2, true, { backlogs });
+  const [slow, fast] = [tree.child(1), tree.child(2)];
+  const isRefused = (): boolean => Object(Object(tree.tell("x").result).reply).error !== undefined;
+  for (const _ of numbers(31)) tree.tell("x");
+  tree.take(slow);
+  for (const _ of numbers(2)) tree.tell("x");
+  expect(tree.take(slow, 31).more).toBe(false);
+  // What it has taken is 33 messages, and eight more wait.
+  const accepted = numbers(20).map(() => {
+    tree.takeAll(fast);
+    return !isRefused();
+  });
+  expect(accepted).toEqual(numbers(20).map((number) => number < 40 - 31));
+  tree.takeAll(slow);
+  expect(isRefused()).toBe(false);
 });
 
 test("one take has at most 32 messages, and later messages stay in order", () => {

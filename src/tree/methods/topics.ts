@@ -1,9 +1,8 @@
-import type { Envelope, RunId, TopicId } from "#kernel";
-import type { BacklogSize } from "../state/backlogs.ts";
+import { type Envelope, RunId, type TopicId } from "#kernel";
 import { book } from "../reports.ts";
 import type { ArgumentOf, ReplyOf } from "../protocol.ts";
 import { checkSize, maxEventBytes } from "../state/size.ts";
-import { prefetchTopic, Topic } from "../state/topics.ts";
+import { prefetchTopic, type TakenSizes, Topic } from "../state/topics.ts";
 import type { TreeWork } from "../state/tree-work.ts";
 
 /** Publishes to a topic: to the tree's stream and every subscriber. Refused if a subscriber is too far behind. */
@@ -26,26 +25,27 @@ export function emit(work: TreeWork, argument: ArgumentOf<"emit">): ReplyOf<"emi
   const idle = topic.listIdle(run);
   work.load(idle);
   for (const subscriber of idle) if (!work.run(subscriber)) topic.unsubscribeAll(subscriber);
-  const full = topic.findFull(envelope, { taken: mostTaken(work, idle, id), limits: work.host.backlogs });
+  const taken = takenBy(work, idle, id);
+  const full = topic.findFull(envelope, { taken, limits: work.host.backlogs });
   if (full) {
     topic.write();
     return { error: full.toJSON() };
   }
   publish();
-  topic.tell(envelope);
+  topic.tell(envelope, taken);
   topic.write();
   for (const subscriber of idle) work.push(subscriber, { kind: "unread", topic: id });
   return null;
 }
 
-/** Returns the most that one of these subscribers has taken of a topic and not read. */
-function mostTaken(work: TreeWork, subscribers: readonly RunId[], topic: TopicId): BacklogSize | undefined {
-  let most: BacklogSize | undefined;
-  for (const subscriber of subscribers) {
-    const size = work.run(subscriber)?.backlog?.topics?.[topic];
-    if (size && size.messages > (most?.messages ?? 0)) most = size;
-  }
-  return most;
+/** Returns what subscribers have taken of a topic and not read. */
+function takenBy(work: TreeWork, subscribers: readonly RunId[], topic: TopicId): TakenSizes {
+  return new Map(
+    subscribers.flatMap((subscriber) => {
+      const size = work.run(subscriber)?.backlog?.topics?.[topic];
+      return size ? [[RunId.number(subscriber), size]] : [];
+    }),
+  );
 }
 
 /** Begins or ends a subscription to a topic. */

@@ -1,5 +1,6 @@
 import type { AgentId, ApprovalRecord, JsonObject, Priority, RunId, RunResult } from "#kernel";
 import { Shape } from "#base";
+import type { BacklogSize } from "../state/backlogs.ts";
 import type {
   AsksRecord,
   CancelRecord,
@@ -14,6 +15,7 @@ import {
   address,
   agentId,
   approvalId,
+  backlogSize,
   decision,
   endStatus,
   error,
@@ -145,9 +147,15 @@ export const liveEntry = Shape.tuple<readonly [number, number | null, AgentId, P
   orNull(priority),
 );
 
-/** A subscription of a page. */
-export const subscriptionEntry = Shape.tuple<readonly [number, string, number | null]>(
+const idleEntry = Shape.tuple<readonly [number, string, number | null]>(count, text(), orNull(count));
+const behindEntry = Shape.tuple<readonly [number, string, number | null, BacklogSize]>(
   count,
   text(),
   orNull(count),
+  backlogSize,
 );
+
+/** A subscription of a page. */
+export const subscriptionEntry: Shape<unknown> = {
+  find: (value) => (Array.isArray(value) && value.length > 3 ? behindEntry : idleEntry).find(value),
+};

@@ -1,5 +1,5 @@
 import { type BacklogFullError, Json, RunId, type Envelope, type ObjectContext, type TopicId } from "#kernel";
-import { addSizes, type BacklogLimits, type BacklogSize, findFull } from "./backlogs.ts";
+import { addSizes, type BacklogLimits, type BacklogSize, findFull, type UnreadItems } from "./backlogs.ts";
 import type { InboxItem, StoredItem, TopicMessage, TopicRecord } from "./records.ts";
 
 /*
@@ -32,8 +32,14 @@ const messageKey = (number: number, topic: TopicId): string => `told/${number}/$
 
 const getSubscriptionPage = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
-/** A subscription: the number of its run, its name, and its first unread message. Null: none unread. */
-type Entry = readonly [run: number, subscription: string, unread: number | null];
+/**
+ * A subscription: the number of its run, its name, and its first message that is not taken. Null: none. If there is one: what
+ * its run had taken before and not read. Absent: hardly anything.
+ */
+type Entry = readonly [run: number, subscription: string, unread: number | null, taken?: BacklogSize];
+
+/** What each of these runs, by number, has taken of a topic and not read. Absent: hardly anything. */
+export type TakenSizes = ReadonlyMap<number, BacklogSize>;
 
 /** A subscription, and the run that it belongs to. A run may have several to one topic. */
 interface Subscription {
@@ -117,21 +123,36 @@ export class Topic {
   }
 
   /**
-   * Returns why a message finds no room: a subscription does not read. `taken`: what the slowest subscriber has taken and
-   * not read. Null: there is room.
+   * Returns why a message finds no room: a subscription does not read. `taken`: of those that have nothing to take, which
+   * `listIdle` returns. Null: there is room.
    */
   findFull(
     envelope: Envelope,
-    { taken, limits }: { readonly taken: BacklogSize | undefined; readonly limits: BacklogLimits },
+    { taken, limits }: { readonly taken: TakenSizes; readonly limits: BacklogLimits },
   ): BacklogFullError | null {
     const { first, next, characters = noCharacters } = this.#record;
     const stored = { messages: next - first, characters: characters.next - characters.first };
     const limit = { messages: limits.topicMessages, characters: limits.topicCharacters };
-    return findFull(`topic ${this.#id}`, addSizes(stored, taken), { added: envelope, limit });
+    const size = addSizes(stored, this.#mostTaken(taken));
+    return findFull(`topic ${this.#id}`, size, { added: envelope, limit });
   }
 
-  /** Stores a message for every subscription. It becomes the first unread message of those that had none. */
-  tell(envelope: Envelope): void {
+  /** Returns the most that a subscriber has taken and not read. */
+  #mostTaken(taken: TakenSizes): BacklogSize | undefined {
+    let most: BacklogSize | undefined;
+    for (const page of this.#record.pages)
+      for (const [number, , unread, before] of this.#page(page)) {
+        const size = unread === null ? taken.get(number) : before;
+        if (size && size.messages > (most?.messages ?? 0)) most = size;
+      }
+    return most;
+  }
+
+  /**
+   * Stores a message for every subscription. It becomes the first unread message of those that had none. `taken`: as in
+   * `findFull`.
+   */
+  tell(envelope: Envelope, taken: TakenSizes): void {
     if (!this.hasSubscriptions) return;
     const { next, pages, characters = noCharacters } = this.#record;
     let idle = 0;
@@ -142,7 +163,10 @@ export class Topic {
       idle += readers;
       this.#setPage(
         page,
-        entries.map(([run, name, unread]): Entry => [run, name, unread ?? next]),
+        entries.map((entry): Entry => {
+          const [run, name, unread] = entry;
+          return unread === null ? toEntry([run, name, next], taken.get(run)) : entry;
+        }),
       );
     }
     // The key contains the topic.
@@ -158,8 +182,14 @@ export class Topic {
     };
   }
 
-  /** Takes unread messages of a run, as many as there is room for and at least one. */
-  take(run: RunId, room: Room): { readonly items: readonly InboxItem[]; readonly hasMore: boolean } {
+  /**
+   * Takes unread messages of a run, as many as there is room for and at least one. `taken`: what the run has taken before and
+   * not read.
+   */
+  take(
+    run: RunId,
+    { room, taken }: { readonly room: Room; readonly taken: BacklogSize | undefined },
+  ): { readonly items: readonly InboxItem[]; readonly hasMore: boolean } {
     const items: InboxItem[] = [];
     const page = getSubscriptionPage(run);
     for (const entry of this.#entriesOf(run)) {
@@ -172,7 +202,9 @@ export class Topic {
       const unread = after < this.#record.next ? after : null;
       this.#setPage(
         page,
-        this.#page(page).map((other) => (other === entry ? [number, subscription, unread] : other)),
+        this.#page(page).map((other) =>
+          other === entry ? toEntry([number, subscription, unread], taken) : other,
+        ),
       );
       this.#count(first, unread);
       if (unread !== null) return { items, hasMore: true };
@@ -283,6 +315,12 @@ export class Topic {
   }
 }
 
+const toEntry = (
+  [run, subscription, unread]: readonly [number, string, number | null],
+  taken: BacklogSize | undefined,
+): Entry =>
+  taken === undefined || unread === null ? [run, subscription, unread] : [run, subscription, unread, taken];
+
 const isSubscriptionList = (stored: TopicRecord | SubscriptionList | null): stored is SubscriptionList =>
   Array.isArray(stored);
 
@@ -300,7 +338,7 @@ const hasRoom = ({ messages, characters }: Room): boolean => messages > 0 && cha
  */
 export function readTopics(
   object: ObjectContext,
-  run: RunId,
+  { run, taken }: { readonly run: RunId; readonly taken: UnreadItems["topics"] },
   stored: readonly StoredItem[],
 ): { readonly items: readonly InboxItem[]; readonly left: readonly StoredItem[] } {
   prefetchTopics(object, run, stored);
@@ -313,13 +351,13 @@ export function readTopics(
     }
     if (!hasRoom(room)) return { items, left: stored.slice(index) };
     const topic = new Topic(object, item.topic);
-    const taken = topic.take(run, room);
+    const { items: messages, hasMore } = topic.take(run, { room, taken: taken?.[item.topic] });
     topic.write();
-    items.push(...taken.items);
+    items.push(...messages);
     // The run was woken for a subscription that it has ended since. It counts its wake-ups by the items that it gets,
     // so it must get one.
-    if (taken.items.length === 0) items.push({ kind: "resume" });
-    if (taken.hasMore) return { items, left: stored.slice(index) };
+    if (messages.length === 0) items.push({ kind: "resume" });
+    if (hasMore) return { items, left: stored.slice(index) };
   }
   return { items, left: [] };
 }
