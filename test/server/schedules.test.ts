@@ -169,15 +169,16 @@ test("ticks that follow each other too fast are refused, and a schedule above th
   expect((await put("two", "0 9 * * *", "bob")).status).toBe(200);
 });
 
-test("a key may allow fewer and slower schedules than the server: for its user or, without one, for the tenant", async () => {
+test("a key may allow fewer and slower schedules than the server, not faster ones: for its user or, without one, for the tenant", async () => {
   const few = { schedules: 1, scheduleIntervalS: 3_600 };
   const options = { tenant: "acme", scopes: ["run"], expiresAt: Date.now() + hour, limits: few } as const;
-  const [bound, unbound, free] = [
+  const [bound, unbound, free, faster] = [
     createApiKey({ ...options, user: "ann" }),
     createApiKey({ ...options, scopes: ["run", "act-for-users"] }),
     createApiKey({ ...options, user: "ann", limits: {} }),
+    createApiKey({ ...options, user: "ann", limits: { scheduleIntervalS: 1 } }),
   ];
-  const auth = apiKeys([bound, unbound, free].map(({ record }) => record));
+  const auth = apiKeys([bound, unbound, free, faster].map(({ record }) => record));
   const runtime = createRuntime({
     agents: [patient],
     store: memoryStore(),
@@ -194,4 +195,5 @@ test("a key may allow fewer and slower schedules than the server: for its user o
   expect(await put(bound.key, "two")).toContain("a user may have at most 1 schedules");
   expect(await put(unbound.key, "three", { user: "bob" })).toContain("a tenant may have at most 1 schedules");
   expect(await put(free.key, "two", { cron: "* * * * *" })).toBe(200);
+  expect(await put(faster.key, "six", { cron: "*/10 * * * * *" })).toContain("must tick at most every 60 s");
 });
