@@ -7,7 +7,10 @@ import { currentNode, type Platform, supportedPlatforms } from "./platform.ts";
 import { Terminal } from "./terminal.ts";
 
 const platforms = await supportedPlatforms();
-const examples = sample(globSync("examples/[0-9]*.ts").toSorted(), 0.1).map((path) => basename(path));
+/** Tried on every platform by every change: a run, and a server that runs it. */
+const always = ["examples/01-one-agent.ts", "examples/16-server.ts"];
+const drawn = sample(globSync("examples/[0-9]*.ts").toSorted(), 0.1);
+const examples = [...new Set([...always, ...drawn])].map((path) => basename(path));
 const cases = platforms.flatMap((platform) => examples.map((example): Case => ({ platform, example })));
 
 interface Case {
