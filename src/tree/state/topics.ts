@@ -12,6 +12,8 @@ import type { InboxItem, StoredItem, TopicMessage, TopicRecord } from "./records
  *    number, so a message is removed when the last of them has taken it, or has ended.
  * 4. A message has the length of all before it. So the length of the stored messages is known without reading them.
  * 5. Subscriptions are stored in pages by the number of their run, so a take changes one page.
+ * 6. A subscription with more to take is stored with what its run had not read at its last take. So a message counts it
+ *    without loading the run.
  */
 
 /** Runs whose numbers differ by less than this may be on one page. */
@@ -33,12 +35,12 @@ const messageKey = (number: number, topic: TopicId): string => `told/${number}/$
 const getSubscriptionPage = (run: RunId): number => Math.floor(RunId.number(run) / numbersPerPage);
 
 /**
- * A subscription: the number of its run, its name, and its first message that is not taken. Null: none. If there is one: what
- * its run had taken before and not read. Absent: hardly anything.
+ * A subscription: the number of its run, its name, and its first message that is not taken. Null: none. If there is one, also
+ * what its run had taken before and not read. Absent: hardly anything.
  */
 type Entry = readonly [run: number, subscription: string, unread: number | null, taken?: BacklogSize];
 
-/** What each of these runs, by number, has taken of a topic and not read. Absent: hardly anything. */
+/** The sizes of what runs, by number, have taken of a topic and not read. Absent: hardly anything. */
 export type TakenSizes = ReadonlyMap<number, BacklogSize>;
 
 /** A subscription, and the run that it belongs to. A run may have several to one topic. */
