@@ -62,8 +62,18 @@ test("the migrations of a database have no time limit, also where its role has o
   await (await opened)[Symbol.asyncDispose]();
 });
 
-/** Forwards connections to a server until it is told to keep silent on those that are open. */
-async function proxy(url: string): Promise<{ readonly url: string; readonly silence: () => void }> {
+interface Proxy {
+  readonly url: string;
+  /** Keeps silent on the connections that are open. */
+  readonly silence: () => void;
+  /** Ends the connections that are open, and refuses further ones. */
+  readonly refuse: () => Promise<void>;
+  /** Accepts connections again. */
+  readonly accept: () => Promise<void>;
+}
+
+/** Forwards connections to a server. */
+async function proxy(url: string): Promise<Proxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   const listener = createServer((near) => {
@@ -71,11 +81,15 @@ async function proxy(url: string): Promise<{ readonly url: string; readonly sile
     for (const socket of [near, far]) sockets.add(socket.on("error", () => {}));
     near.pipe(far).pipe(near);
   });
-  await once(listener.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => {
+  const accept = async (at = 0): Promise<void> =>
+    void (await once(listener.listen(at, "127.0.0.1"), "listening"));
+  const refuse = async (): Promise<void> => {
+    const closed = once(listener.close(), "close");
     for (const socket of sockets) socket.destroy();
-    listener.close();
-  });
+    await closed;
+  };
+  await accept();
+  onTestFinished(() => refuse());
   const address = listener.address();
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");
   const { port } = address;
@@ -84,8 +98,29 @@ async function proxy(url: string): Promise<{ readonly url: string; readonly sile
     silence: () => {
       for (const socket of sockets) socket.unpipe().resume();
     },
+    refuse,
+    accept: () => accept(port),
   };
 }
+
+test("a database that refuses connections for a moment fails no work", async () => {
+  const { url, refuse, accept } = await proxy(await server.database());
+  await using store = await postgresStore({ connectionString: url });
+  expect(await store.runs.tree(acme, tree)).toEqual([]);
+  /** Is refused a few times, while the store notices what has changed. */
+  const expectRefused = async (): Promise<void> => {
+    for (let tries = 0; tries < 10; tries++)
+      await expect(once(connect(Number(new URL(url).port), "127.0.0.1"), "connect")).rejects.toMatchObject({
+        code: "ECONNREFUSED",
+      });
+  };
+  await refuse();
+  await expectRefused();
+  const read = store.runs.tree(acme, tree);
+  await expectRefused();
+  await accept();
+  expect(await read).toEqual([]);
+});
 
 test("a connection whose server has gone silent is given up, and the work is done on another", async () => {
   const url = await server.database();

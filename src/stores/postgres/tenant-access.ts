@@ -41,7 +41,10 @@ function lockOf(partition: Partition, { tree, erases = false }: WriteOptions = {
   return erases ? sql`, pg_advisory_xact_lock(${key})` : sql`, pg_advisory_xact_lock_shared(${key})`;
 }
 
-/** After a lost connection it is unknown whether the work was done. It is repeated, because all work is repeatable. */
+/**
+ * After a lost connection it is unknown whether the work was done. It is repeated, because all work is repeatable. So a short
+ * restart of the database fails no work.
+ */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let failed = 1; ; failed += 1) {
     try {
@@ -53,8 +56,18 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-// The last two: the database chose this transaction to make way for another.
-const lostCodes = new Set(["ECONNRESET", "EPIPE", "57P01", "57P02", "40001", "40P01"]);
+const lostCodes: ReadonlySet<string> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  // The database stops, is down, or starts again.
+  "57P01",
+  "57P02",
+  "ECONNREFUSED",
+  "57P03",
+  // The database chose this transaction to make way for another.
+  "40001",
+  "40P01",
+]);
 
 // Data exceptions and exceeded limits; a value that is missing, and one that a check refuses.
 const rejectedCodes = /^(22|54)|^23502$|^23514$/;
