@@ -7,7 +7,7 @@ import { answers, call, fakeProvider } from "reeve/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packBeside } from "./packed.ts";
 import { currentNode, installNode } from "./platform.ts";
-import { Terminal } from "./terminal.ts";
+import { installMs, Terminal } from "./terminal.ts";
 
 const guide = readFileSync("docs/guide/cli.md", "utf8");
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   ({ top, folder } = await packBeside("first"));
   await terminal().run("npm init -y --init-type=module");
   await terminal().run("npm install --no-audit --no-fund ../reeve/reeve-0.0.0.tgz");
-});
+}, installMs);
 
 afterAll(async () => {
   for (const opened of terminals) await opened.close();
@@ -56,7 +56,7 @@ async function follow(screen: string): Promise<void> {
   await terminal().run(`${advice} --no-audit --no-fund --ignore-scripts`);
 }
 
-test("the screen is enough to install missing packages", async () => {
+test("the screen is enough to install missing packages", { timeout: installMs }, async () => {
   const screens = screensOf("Packages that are missing");
   writeFileSync(join(folder, "agents.ts"), programOf("Packages that are missing"));
   const refused = terminal().start("npx reeve dev --port 0");

@@ -8,7 +8,7 @@ import { TerminalWindow } from "../cli/terminal-window.ts";
 import { freePort } from "../free-port.ts";
 import { packBeside } from "./packed.ts";
 import { currentNode } from "./platform.ts";
-import { Terminal } from "./terminal.ts";
+import { installMs, Terminal } from "./terminal.ts";
 import { patienceMs } from "../effort.ts";
 
 const platform = currentNode();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   project = terminal.folder;
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: sandbox });
-});
+}, installMs);
 
 afterAll(async () => {
   await browser?.close();

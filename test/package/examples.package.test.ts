@@ -4,7 +4,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { sample } from "../effort.ts";
 import { packBeside } from "./packed.ts";
 import { currentNode, type Platform, supportedPlatforms } from "./platform.ts";
-import { Terminal } from "./terminal.ts";
+import { installMs, Terminal } from "./terminal.ts";
 
 const platforms = await supportedPlatforms();
 /** Tried on every platform by every change: a run, and a server that runs it. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const manifest = { private: true, type: "module", dependencies: dependenciesOf(join(folder, "examples")) };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
   await new Terminal(currentNode(), folder).run("npm install --ignore-scripts --no-audit --no-fund");
-});
+}, installMs);
 
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 

@@ -6,7 +6,7 @@ import { quickenDemo } from "../quick-demo.ts";
 import { packBeside } from "./packed.ts";
 import { supportedPlatforms } from "./platform.ts";
 import { readme } from "./readme.ts";
-import { type Command, Terminal } from "./terminal.ts";
+import { type Command, installMs, Terminal } from "./terminal.ts";
 
 const ready = "ready: lead, researcher, reviewer, writer";
 const platforms = await supportedPlatforms();
@@ -36,7 +36,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
     rmSync(top, { recursive: true, force: true, maxRetries: 3 });
   });
 
-  test("the package installs", async () => {
+  test("the package installs", { timeout: installMs }, async () => {
     for (const line of readme.install) expect(await first.run(line)).not.toMatch(/EBADENGINE|ERR!/);
   });
 
@@ -59,7 +59,7 @@ describe.each(platforms)("on $name, from an empty folder, line by line,", (platf
     expect(provider.bill.entries).toHaveLength(3);
   });
 
-  test("a new project installs", async () => {
+  test("a new project installs", { timeout: installMs }, async () => {
     for (const line of readme.project.slice(0, -1))
       expect(await first.run(line)).not.toMatch(/EBADENGINE|ERR!/);
     quickenDemo(first.folder);

@@ -92,9 +92,12 @@ export class Terminal {
   }
 }
 
-/** The environment without what npm and the test runner added to it. */
+/** Milliseconds that an installation may take: the registry decides how long it takes. */
+export const installMs = 240_000;
+
+/** The environment without what npm and the test runner added to it. What npm has fetched before, it does not ask for again. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const added = /^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$|INIT_CWD$|TEST$|PROD$|DEV$|MODE$)/;
   const kept = Object.entries(process.env).filter(([name]) => !added.test(name));
-  return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), npm_config_prefer_offline: "true" };
 }
