@@ -92,10 +92,10 @@ export class Terminal {
   }
 }
 
-/** Milliseconds that an installation may take: the registry decides how long it takes. */
+/** Milliseconds that an installation may take: the registry may be slow. */
 export const installMs = 240_000;
 
-/** The environment without what npm and the test runner added to it. What npm has fetched before, it does not ask for again. */
+/** The environment without what npm and the test runner added to it. npm uses what it has fetched before. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const added = /^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$|INIT_CWD$|TEST$|PROD$|DEV$|MODE$)/;
   const kept = Object.entries(process.env).filter(([name]) => !added.test(name));

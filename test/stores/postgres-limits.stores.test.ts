@@ -107,7 +107,7 @@ test("a database that refuses connections for a moment fails no work", async () 
   const { url, refuse, accept } = await proxy(await server.database());
   await using store = await postgresStore({ connectionString: url });
   expect(await store.runs.tree(acme, tree)).toEqual([]);
-  /** Is refused a few times, while the store notices what has changed. */
+  /** Connects a few times, in vain. Meanwhile the store notices that it is refused, too. */
   const expectRefused = async (): Promise<void> => {
     for (let tries = 0; tries < 10; tries++)
       await expect(once(connect(Number(new URL(url).port), "127.0.0.1"), "connect")).rejects.toMatchObject({

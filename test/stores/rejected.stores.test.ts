@@ -134,7 +134,7 @@ test.each(Object.keys(stores))(
     await using store = await open();
     {
       await using runtime = createRuntime({ agents: [other], store, log: () => undefined });
-      // Its run and one of its events are rejected.
+      // The store rejects its run and one of its events.
       await eventsOf(await runtime.start(other, "go", { id: "spoiled", name: "poison" }));
       await expect.poll(() => runtime.storeHealth?.reducedTrees).toBe(1);
     }

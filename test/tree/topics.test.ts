@@ -176,7 +176,7 @@ test("a message is refused by what a subscriber has taken and not read, also whi
   tree.take(slow);
   for (const _ of numbers(2)) tree.tell("x");
   expect(tree.take(slow, 31).more).toBe(false);
-  // What it has taken is 33 messages, and eight more wait.
+  // It has said that 31 are unread, so nine more find room.
   const accepted = numbers(20).map(() => {
     tree.takeAll(fast);
     return !isRefused();

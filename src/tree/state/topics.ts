@@ -125,8 +125,8 @@ export class Topic {
   }
 
   /**
-   * Returns why a message finds no room: a subscription does not read. `taken`: of those that have nothing to take, which
-   * `listIdle` returns. Null: there is room.
+   * Returns why a message finds no room: a subscription does not read. `taken`: of the subscribers that `listIdle`
+   * returns. Null: there is room.
    */
   findFull(
     envelope: Envelope,
